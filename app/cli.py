@@ -1,0 +1,173 @@
+"""The command `perennial`: messages on standard error, data on standard output.
+
+Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
+"""
+
+import json
+import logging
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import structlog
+import typer
+import uvicorn
+from rich.console import Console
+from rich.progress import track
+
+from app import __version__
+from app.checks import Report, needed, update
+from app.errors import AuthorError, Fault, InvalidParameters
+from app.experiments import EXPERIMENTS
+from app.garden.dates import dates, write_index
+from app.main import INDEX, checked, create_app
+from app.numerals import plain
+from app.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
+note = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Content = Annotated[Path | None, typer.Option(help="Folder of the notes.", show_default=False)]
+
+
+def main() -> None:
+    app()
+
+
+@app.command()
+def serve(
+    content: Content = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default=False)] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default=False)] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes for torch.", show_default=False)] = None,
+    drafts: Annotated[bool | None, typer.Option(help="Serve drafts too.", show_default=False)] = None,
+) -> None:
+    """Serve the garden."""
+    settings = read_settings(content=content, host=host, port=port, workers=workers, drafts=drafts)
+    log_as(settings)
+    report = checked(settings)
+    say_warnings(report)
+    try:
+        application = create_app(settings, report)
+    except AuthorError as error:
+        say_faults(error.faults)
+        raise typer.Exit(1) from None
+    notes = len(report.garden.notes())
+    note.print(f"[green]Perennial[/] {__version__}: {notes} notes at [bold]http://{settings.host}:{settings.port}/[/]")
+    uvicorn.run(
+        application,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=settings.log_level == "debug",
+        proxy_headers=True,
+        forwarded_allow_ips=settings.trusted_proxies,
+        server_header=False,
+    )
+
+
+@app.command("check")
+def check_content(
+    content: Content = None,
+    strict: Annotated[bool, typer.Option(help="Warnings count as faults.")] = False,
+    update_measured: Annotated[
+        bool, typer.Option("--update", help="Run the measured experiments and write measured.json.")
+    ] = False,
+    format: Annotated[Literal["text", "json"], typer.Option(help="How the findings are written.")] = "text",
+) -> None:
+    """List everything that an author should mend; exit 1 when something stops the garden."""
+    settings = read_settings(content=content)
+    report = checked(settings)
+    if update_measured:
+        states = needed(report)
+        shown = track(states, "measuring", console=note, disable=len(states) < 2 or format == "json")
+        update(report, lambda experiment, params: experiment.run(**params), shown)
+        report = checked(settings)
+    if format == "json":
+        typer.echo(json.dumps([asdict(fault) for fault in (*report.faults, *report.warnings)], ensure_ascii=False, indent=1))
+    else:
+        say_faults(report.faults)
+        say_warnings(report)
+        note.print(f"{len(report.garden.notes())} notes, {len(report.faults)} faults, {len(report.warnings)} warnings")
+    raise typer.Exit(1 if report.faults or (strict and report.warnings) else 0)
+
+
+@app.command()
+def index(content: Content = None) -> None:
+    """Write what git knows of the notes' dates beside them, for an image that carries no repository."""
+    settings = read_settings(content=content)
+    path = settings.content / INDEX
+    calendar = dates(settings.content)
+    write_index(calendar, path)
+    note.print(f"{path}: {len(calendar.files)} files dated; the repository is {calendar.repository}")
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}.")],
+    parameters: Annotated[list[str] | None, typer.Argument(help="name=value …", show_default=False)] = None,
+) -> None:
+    """Run one experiment and print its result as JSON."""
+    if experiment not in EXPERIMENTS:
+        note.print(f"no experiment is called {experiment!r}; there are {', '.join(EXPERIMENTS)}")
+        raise typer.Exit(2)
+    given = dict(word.partition("=")[::2] for word in parameters or [])
+    try:
+        params = EXPERIMENTS[experiment].parse(given)
+    except InvalidParameters as wrong:
+        for problem in wrong.problems:
+            note.print(f"{problem.parameter} = {problem.given!r} {problem.message.en}")
+        raise typer.Exit(2) from None
+    result = EXPERIMENTS[experiment].run(**params)
+    typer.echo(json.dumps({"params": plain(dict(params)), "result": plain(result)}, ensure_ascii=False, indent=1))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(__version__)
+
+
+def read_settings(**options: Any) -> Settings:
+    """The environment's settings, with the options that were given on top. Exits 2 when one cannot be used."""
+    try:
+        settings = Settings(**{name: value for name, value in options.items() if value is not None})
+    except ValueError as wrong:
+        note.print(str(wrong))
+        raise typer.Exit(2) from None
+    if not settings.content.is_dir():
+        note.print(f"{settings.content} is no folder; name the folder of the notes with --content")
+        raise typer.Exit(2)
+    return settings
+
+
+def say_faults(faults: tuple[Fault, ...]) -> None:
+    for fault in faults:
+        note.print(f"[red]error[/] {fault}", markup=True)
+
+
+def say_warnings(report: Report) -> None:
+    for fault in report.warnings:
+        note.print(f"[yellow]warning[/] {fault}")
+
+
+def log_as(settings: Settings) -> None:
+    """Uvicorn's and our own lines in one form, on standard error."""
+    shared: list[Any] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: Any = structlog.processors.JSONRenderer(ensure_ascii=False) if settings.log_format == "json" else structlog.dev.ConsoleRenderer()
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                renderer,
+            ],
+        )
+    )
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
+    logging.getLogger("asyncio").setLevel("WARNING")

@@ -1,0 +1,92 @@
+"""`$…$` and `$$…$$`: LaTeX into MathML, made here once and for all.
+
+A dollar opens before no space and closes after no space and before no digit, so prices stay prices.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree
+
+from latex2mathml.converter import convert
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath.index import math_block_dollar
+
+from app.content.reading import here, reading
+
+DISPLAYED = re.compile(r"\$\$(?P<latex>(?:[^$\\]|\\.)+)\$\$", re.DOTALL)
+RUNNING = re.compile(r"\$(?!\s)(?P<latex>(?:[^$\\]|\\.)+)(?<!\s)\$(?!\d)", re.DOTALL)
+PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
+"""How many children an element has; the converter is content with fewer."""
+ALIGNED = re.compile(r"(\\(?:begin|end)\{)aligned\}")
+
+
+def mathematics(md: MarkdownIt) -> None:
+    md.block.ruler.before("fence", "math_block", math_block_dollar(allow_labels=False, allow_blank_lines=False))
+    md.inline.ruler.before("escape", "math_inline", _inline)
+    md.core.ruler.after("block", "math_block_html", _blocks)
+    md.add_render_rule("math_inline", _html)
+    md.add_render_rule("math_block", _html)
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] != "$":
+        return False
+    match = DISPLAYED.match(state.src, state.pos, state.posMax) or RUNNING.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("math_inline", "math", 0)
+        token.content = match["latex"].strip()
+        displayed = match.re is DISPLAYED
+        token.meta["html"] = _mathml(token.content, "block" if displayed else "inline", here(state), state)
+    state.pos = match.end()
+    return True
+
+
+def _blocks(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "math_block":
+            line = reading(state).line(token.map[0] if token.map else 0)
+            token.meta["html"] = _mathml(token.content.strip(), "block", line, state)
+
+
+def _mathml(latex: str, display: str, line: int, state: StateBlock | StateCore | StateInline) -> str:
+    html, why = mathml(latex, display)
+    if why:
+        reading(state).fault(line, f"this LaTeX cannot be read: {latex!r} ({why}); mend it, or write \\$ for a dollar")
+    return html
+
+
+@lru_cache(maxsize=4096)
+def mathml(latex: str, display: str) -> tuple[str, str]:
+    """MathML and no complaint, or nothing and what is wrong."""
+    try:
+        html = convert(ALIGNED.sub(r"\1align*}", latex), display=display)
+    except Exception as error:  # its reader raises whatever it stumbles over
+        return "", str(error) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error")).lower()
+    why = _unfit(html)
+    return ("", why) if why else (html, "")
+
+
+def _unfit(html: str) -> str:
+    """What the converter let pass although it means nothing; empty where all is well."""
+    try:
+        tree = ElementTree.fromstring(html)
+    except ElementTree.ParseError:
+        return "a sign stands where it cannot"
+    for element in tree.iter():
+        name, words = element.tag.rpartition("}")[2], element.text or ""
+        if name in ("mi", "mo") and re.fullmatch(r"\\[A-Za-z]+", words):
+            return f"'{words}' is not known here"
+        if len(element) != PARTS.get(name, len(element)):
+            return "a part of it is missing"
+    return ""
+
+
+def _html(self: Any, tokens: list[Token], index: int, options: Any, env: Any) -> str:
+    return str(tokens[index].meta["html"]) + "\n" * tokens[index].block

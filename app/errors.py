@@ -1,0 +1,89 @@
+"""Everything that can go wrong, in one tree.
+
+    PerennialError
+    ├── AuthorError          the content is wrong: stops the start, lists every fault
+    ├── ReaderError          a request is wrong: explained in place
+    │   ├── InvalidParameters
+    │   └── InvalidCheckpoint
+    └── LaboratoryError      an experiment could not be run just now
+        ├── Busy             too many wait already; come back later
+        ├── TookTooLong      stopped at its time limit
+        └── WorkerLost       the worker died, as one that is out of memory does
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.language import Text
+
+
+class PerennialError(Exception):
+    """Anything that the garden itself raises."""
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """Something an author should mend: where, what, and the likely mend."""
+
+    file: str
+    line: int
+    what: str
+    stops: bool = True
+    """Whether the garden refuses to start; otherwise it is a warning."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.what}"
+
+
+class AuthorError(PerennialError):
+    """The content has faults; all of them are listed."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(sorted(faults))
+        super().__init__("\n".join(map(str, self.faults)))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with what a reader sent, in both languages."""
+
+    parameter: str
+    given: str
+    message: Text
+
+
+class ReaderError(PerennialError):
+    """What a reader sent cannot be used; every problem is listed."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{p.parameter}: {p.message.en}" for p in self.problems))
+
+
+class InvalidParameters(ReaderError):
+    """Parameters of an experiment that cannot be run."""
+
+
+class InvalidCheckpoint(ReaderError):
+    """A checkpoint file that cannot be resumed from."""
+
+
+class LaboratoryError(PerennialError):
+    """An experiment was not run to its end; the reader may try again."""
+
+
+class Busy(LaboratoryError):
+    """Too many experiments wait already."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        """Seconds after which a place is likely to be free."""
+        super().__init__(f"too many experiments are waiting; try again in {retry_after} s")
+
+
+class TookTooLong(LaboratoryError):
+    """An experiment was stopped at its time limit."""
+
+
+class WorkerLost(LaboratoryError):
+    """The process that ran an experiment ended before it answered."""

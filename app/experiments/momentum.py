@@ -1,0 +1,276 @@
+"""Momentum, saved and resumed: a scalar training run, its checkpoint, and a second run that starts from it.
+
+    v' = β·v + (w − target)
+    w' = w − lr·v'
+
+the update of SGD with momentum for the loss (w − target)²/2, whose gradient is w − target
+(B. T. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964, in the form
+that the documentation of torch.optim.SGD gives, without dampening or weight decay).
+"""
+
+import json
+import math
+from typing import Any
+
+from app.drawing import Dot, Drawing, Label, Line, Scale, Shape, axes, legend, span, ticks
+from app.errors import Problem
+from app.experiments.experiment import Column, Experiment, Preset, Result, Table
+from app.experiments.parameters import Choice, Derived, Number, Numbers, Params, Slider, Whole, between
+from app.language import Text, alike
+from app.numerals import short
+
+
+def descend(w: float, v: float, target: float, lr: float, beta: float, first: int, last: int) -> list[dict[str, Any]]:
+    """The states {step, w, v} from step `first`, which holds w and v as given, to step `last`."""
+    states = [{"step": first, "w": w, "v": v}]
+    for step in range(first + 1, last + 1):
+        v = beta * v + (w - target)
+        w = w - lr * v
+        states.append({"step": step, "w": w, "v": v})
+    return states
+
+
+def first_difference(uninterrupted: list[dict[str, Any]], resumed: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The earliest step at which two runs differ in any bit, v looked at before w; the restored state counts."""
+    before = {state["step"]: state for state in uninterrupted}
+    for state in resumed:
+        for quantity in ("v", "w"):
+            if state[quantity].hex() != before[state["step"]][quantity].hex():
+                return {"step": state["step"], "quantity": quantity}
+    return None
+
+
+def momentum(
+    lr: float, beta: float, target: float, w0: float, v0: float, steps: int, save_after: int,
+    restore: str, resumed_target: float, resumed_lr: float, restored: tuple[float, float] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Train without a break; save after a step; restore what was asked for; train on to the same last step."""
+    uninterrupted = descend(w0, v0, target, lr, beta, 0, steps)
+    saved = uninterrupted[save_after]
+    text = json.dumps({"step": save_after, "w": saved["w"], "v": saved["v"], "lr": lr, "beta": beta, "target": target})
+    checkpoint = json.loads(text)
+    w, v = {
+        "full": (checkpoint["w"], checkpoint["v"]),
+        "weights": (checkpoint["w"], 0.0),
+        "nothing": (w0, v0),
+    }[restore]
+    if restored is not None:
+        w, v = restored
+    resumed = descend(w, v, resumed_target, resumed_lr, checkpoint["beta"], save_after, steps)
+    return {
+        "uninterrupted": uninterrupted,
+        "resumed": resumed,
+        "checkpoint": checkpoint,
+        "first_difference": first_difference(uninterrupted, resumed),
+        "final_gap": resumed[-1]["w"] - uninterrupted[-1]["w"],
+    }
+
+
+def sentence(params: Params, result: Result) -> Text:
+    part = result["first_difference"]
+    if part is None:
+        said = Text(
+            "The resumed run equals the uninterrupted one in every bit, to the last step.",
+            "恢复后的运行与不中断的运行逐位一致，直到最后一步。",
+        )
+    else:
+        before, after = result["uninterrupted"][params["save_after"] + 1], result["resumed"][1]
+        said = _next_step(params, before, after, part)
+    return said + _motion(params, result)
+
+
+def _next_step(params: Params, before: dict[str, Any], after: dict[str, Any], part: dict[str, Any]) -> Text:
+    """What the first step after the restart shows, or where the runs part when that step shows nothing yet."""
+    why, chinese = _reason(params)
+    w, expected, step = short(after["w"]), short(before["w"]), after["step"]
+    if w == expected:
+        return Text(
+            f"{why}, the runs part at step {part['step']}, first in {part['quantity']}.",
+            f"{chinese}，两次运行在第 {part['step']} 步分开，最先不同的是 {part['quantity']}。",
+        )
+    return Text(
+        f"{why}, step {step} lands at w = {w}, not {expected}.",
+        f"{chinese}，第 {step} 步的 w = {w}，而不是 {expected}。",
+    )
+
+
+def _reason(params: Params) -> tuple[str, str]:
+    if params["restored"] is not None:
+        return "From the state of the given checkpoint", "从所给检查点的状态出发"
+    changed = []
+    if params["restore"] == "weights":
+        changed.append(("without momentum", "丢失动量后"))
+    if params["restore"] == "nothing":
+        changed.append(("starting again from scratch", "什么都没恢复"))
+    if params["resumed_target"] != params["target"]:
+        changed.append((f"with the target moved to {short(params['resumed_target'])}", f"目标变为 {short(params['resumed_target'])} 后"))
+    if params["resumed_lr"] != params["lr"]:
+        changed.append((f"with lr at {short(params['resumed_lr'])}", f"学习率变为 {short(params['resumed_lr'])} 后"))
+    english = " and ".join(words for words, _ in changed) or "with everything restored"
+    return english[0].upper() + english[1:], "，".join(words for _, words in changed) or "全部恢复后"
+
+
+def _motion(params: Params, result: Result) -> Text:
+    """A second sentence where the uninterrupted run has not come to rest: how wide it still swings, and why."""
+    target = params["target"]
+    away = [abs(state["w"] - target) for state in result["uninterrupted"]]
+    if max(away[-max(len(away) // 4, 2) :]) < max(away[: max(len(away) // 4, 2)]) or max(away) == 0:
+        return alike("")
+    kept = _kept(params["lr"], params["beta"])
+    if kept >= 1:
+        return Text(
+            " It never settles: at this rate every step throws w as far past the target as it was before.",
+            " 它永远不会停下：在这个学习率下，每一步都把 w 甩到目标另一侧同样远的地方。",
+        )
+    halving = math.log(0.5) / math.log(kept) if kept > 0 else 1.0
+    return Text(
+        f" It has not settled: it still swings up to {short(max(away), 3)} away from the target,"
+        f" and takes about {math.ceil(halving)} steps to halve that.",
+        f" 它还没有稳定：离目标最远仍有 {short(max(away), 3)}，大约每 {math.ceil(halving)} 步才减半。",
+    )
+
+
+def _kept(lr: float, beta: float) -> float:
+    """The share of the distance that a step keeps in the long run: the larger |root| of λ² − (1 + β − lr)λ + β."""
+    half = (1 + beta - lr) / 2
+    inner = half * half - beta
+    return math.sqrt(beta) if inner < 0 else abs(half) + math.sqrt(inner)
+
+
+def drawing(params: Params, result: Result) -> Drawing:
+    runs = result["uninterrupted"], result["resumed"]
+    low, high = span((state["w"] for run in runs for state in run), pad=0.04)
+    x = Scale(0, params["steps"], 52, 546)
+    y = Scale(low, high, 210, 34)
+    steps = [t for t in ticks(0, params["steps"], 6) if t == int(t)]
+    shapes: list[Shape] = [*axes(x, y, x_ticks=steps, y_ticks=ticks(low, high), x_title=None)]
+    saved = x(params["save_after"])
+    shapes.append(Line(((saved, 34), (saved, 210)), "soft"))
+    shapes.append(_beside(saved, 48, Text("checkpoint", "检查点")))
+    shapes += legend((("a", Text("uninterrupted", "不中断")), ("b", Text("resumed", "恢复后"))), 52, 14)
+    before, after = (tuple((x(state["step"]), y(state["w"])) for state in run) for run in runs)
+    shapes += [Line(before, "a"), Line(after, "b")]
+    if part := _first_visible(result):
+        shapes.append(Dot(x(part["step"]), y(part["w"]), "mark", title=alike(f"w = {short(part['w'])}")))
+    return Drawing(560, 240, tuple(shapes), _spoken(params, result))
+
+
+def _first_visible(result: Result) -> dict[str, Any] | None:
+    """The first state of the resumed run whose w differs from the uninterrupted one's at the same step."""
+    before = {state["step"]: state["w"] for state in result["uninterrupted"]}
+    return next((state for state in result["resumed"] if state["w"] != before[state["step"]]), None)
+
+
+def _beside(x: float, y: float, words: Text) -> Label:
+    return Label(x + 6, y, words, "start") if x < 440 else Label(x - 6, y, words, "end")
+
+
+def _spoken(params: Params, result: Result) -> Text:
+    a, b = short(result["uninterrupted"][-1]["w"]), short(result["resumed"][-1]["w"])
+    return Text(
+        f"w over {params['steps']} steps; the uninterrupted run ends at {a}, the one resumed after step"
+        f" {params['save_after']} at {b}",
+        f"{params['steps']} 步中的 w：不中断的运行止于 {a}，第 {params['save_after']} 步后恢复的运行止于 {b}",
+    )
+
+
+def table(params: Params, result: Result) -> Table:
+    resumed = {state["step"]: state for state in result["resumed"]}
+    empty = {"w": None, "v": None}
+    rows = tuple(
+        (state["step"], state["w"], state["v"], resumed.get(state["step"], empty)["w"], resumed.get(state["step"], empty)["v"])
+        for state in result["uninterrupted"]
+    )
+    part = result["first_difference"]
+    columns = (
+        Column("step", Text("step", "步")),
+        Column("w", alike("w")),
+        Column("v", alike("v")),
+        Column("resumed_w", Text("w resumed", "恢复后 w")),
+        Column("resumed_v", Text("v resumed", "恢复后 v")),
+    )
+    return Table(Text("Every step", "逐步数值"), columns, rows, marked=part and part["step"])
+
+
+def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
+    last = params["steps"] - 1
+    if params["save_after"] <= last:
+        return ()
+    return (Problem("save_after", str(params["save_after"]), between(0, last)),)
+
+
+LIMIT = 1e6
+PLACE = Slider(-2, 4, 0.1)
+
+EXPERIMENT = Experiment(
+    name="momentum",
+    title=Text("Momentum, saved and resumed", "动量：保存与恢复"),
+    summary=Text(
+        "A scalar run with momentum is saved, restored in whole or in part, and compared with the run that never stopped.",
+        "保存一次带动量的标量训练，全部或部分恢复，再与从未中断的运行对比。",
+    ),
+    exact=True,
+    parameters=(
+        Number(name="lr", label=Text("learning rate η", "学习率 η"), default=0.1, low=0, above_low=True, high=2, slider=Slider(0.01, 2, 0.01)),
+        Number(name="beta", label=Text("momentum β", "动量系数 β"), default=0.9, low=0, high=1, below_high=True, slider=Slider(0, 0.99, 0.01)),
+        Number(name="target", label=Text("target", "目标"), default=1.0, low=-LIMIT, high=LIMIT, slider=PLACE),
+        Number(name="w0", label=Text("first w", "w 初值"), default=0.0, low=-LIMIT, high=LIMIT, rare=True),
+        Number(name="v0", label=Text("first v", "v 初值"), default=0.0, low=-LIMIT, high=LIMIT, rare=True),
+        Whole(name="steps", label=Text("steps in all", "总步数"), default=12, low=1, high=500, slider=Slider(1, 100, 1)),
+        Whole(
+            name="save_after",
+            label=Text("saved after step", "在第几步之后保存"),
+            default=Derived(lambda values: min(2, values["steps"] - 1), Text("2", "2")),
+            low=0,
+            high=499,
+            slider=Slider(0, 20, 1),
+        ),
+        Choice(
+            name="restore",
+            label=Text("restore", "恢复内容"),
+            default="full",
+            options=(
+                ("full", Text("w and v", "w 和 v")),
+                ("weights", Text("weights only", "只恢复权重")),
+                ("nothing", Text("nothing", "什么都不恢复")),
+            ),
+        ),
+        Number(
+            name="resumed_target",
+            label=Text("target after the restart", "恢复后的目标"),
+            default=Derived(lambda values: values["target"], Text("as before", "不变")),
+            low=-LIMIT,
+            high=LIMIT,
+        ),
+        Number(
+            name="resumed_lr",
+            label=Text("learning rate after the restart", "恢复后的学习率"),
+            default=Derived(lambda values: values["lr"], Text("as before", "不变")),
+            low=0,
+            above_low=True,
+            high=2,
+            rare=True,
+        ),
+        Numbers(
+            name="restored",
+            label=Text("w, v from a checkpoint", "检查点中的 w, v"),
+            default=None,
+            least=2,
+            most=2,
+            rare=True,
+            help=Text("Leave empty to restore what was saved above.", "留空则恢复上面保存的状态。"),
+        ),
+    ),
+    run=momentum,
+    code=(descend, first_difference),
+    check=check,
+    presets=(
+        Preset(Text("full state", "完整恢复"), {}),
+        Preset(Text("momentum lost", "丢失动量"), {"restore": "weights"}),
+        Preset(Text("target moved to 2", "目标变为 2"), {"resumed_target": "2"}),
+        Preset(Text("wide swings", "大幅摆动"), {"lr": "2", "beta": "0.99", "steps": "60", "restore": "weights"}),
+    ),
+    sentence=sentence,
+    drawing=drawing,
+    table=table,
+)  # fmt: skip

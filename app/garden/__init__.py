@@ -1,0 +1,1 @@
+"""Notes into a garden: what links where, and the networks of concepts."""

@@ -1,0 +1,256 @@
+"""Notes into a garden: what each name leads to, what links where, and what an author should mend."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from app.content.note import Concept, Embed, Note, Prose, Section, Transclusion
+from app.errors import Fault
+from app.garden.names import Names, key
+from app.garden.transclusion import Placed, expand
+from app.garden.translations import differences
+from app.language import LANGUAGES, Language, other
+
+LIKELY = 0.65
+"""How much a name must resemble another to be offered as what was meant."""
+
+Address = tuple[Language, str]
+"""A language and a slug."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a wikilink leads."""
+
+    language: Language
+    slug: str
+    section: str | None
+    """The id of the section's heading."""
+    title: str
+    """The section's title where there is one, else the note's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Backlink:
+    """One place that links to a note."""
+
+    note: Note
+    """The note that links."""
+    sentence: str
+    """The sentence around the link; empty for a transclusion."""
+    section: str | None
+    """The section that is linked to."""
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Garden:
+    """Every note that may be seen; drafts are among them only where they were asked for."""
+
+    concepts: Mapping[str, Concept]
+    faults: tuple[Fault, ...] = ()
+    """What stops the start."""
+    warnings: tuple[Fault, ...] = ()
+    _notes: Mapping[Address, Note] = field(default_factory=dict)
+    _names: Mapping[Language, Names] = field(default_factory=dict)
+    _redirects: Mapping[Language, Mapping[str, str]] = field(default_factory=dict)
+    _placed: Mapping[Address, tuple[Placed, ...]] = field(default_factory=dict)
+    _backlinks: Mapping[Address, tuple[Backlink, ...]] = field(default_factory=dict)
+
+    def note(self, language: Language, slug: str) -> Note | None:
+        return self._notes.get((language, slug))
+
+    def notes(self, language: Language | None = None) -> tuple[Note, ...]:
+        """In order of their slugs; of both languages when none is named."""
+        return tuple(note for note in self._notes.values() if language in (None, note.language))
+
+    def translation(self, note: Note) -> Note | None:
+        return self._notes.get((other(note.language), note.slug))
+
+    def find(self, name: str, language: Language) -> Note | None:
+        """The note of this slug, title or alias: the language's own names first, then the other's.
+
+        A name of the other language leads to the translation where there is one.
+        """
+        slug = self._names[language].slug(name) or self._names[other(language)].slug(name)
+        return (self.note(language, slug) or self.note(other(language), slug)) if slug else None
+
+    def resolve(
+        self, target: str, section: str | None, language: Language, here: Note | None = None
+    ) -> Destination | None:
+        """None when the note is not written; an empty target is the note `here`.
+
+        A section is named by its id or its title; one that is not there leads to the note itself.
+        """
+        note = self.find(target, language) if target.strip() else here
+        if note is None:
+            return None
+        found = section_of(note, section)
+        title = found.title if found else note.title
+        return Destination(note.language, note.slug, found.id if found else None, title)
+
+    def redirect(self, language: Language, slug: str) -> str | None:
+        """The slug that an alias, or a slug in another spelling, stands for; None for a slug as it is."""
+        found = self._redirects[language].get(key(slug))
+        return found if found != slug else None
+
+    def placed(self, note: Note) -> tuple[Placed, ...]:
+        """The blocks of the note's page, transclusions resolved, each with the note that it was written in."""
+        found = self._placed.get((note.language, note.slug))
+        return found if found is not None else tuple(Placed(block, note) for block in note.body)
+
+    def blocks(self, note: Note) -> tuple[Prose | Embed, ...]:
+        """The blocks of the note's page without where they come from; what is not written is left out."""
+        return tuple(piece.block for piece in self.placed(note) if not isinstance(piece.block, Transclusion))
+
+    def backlinks(self, note: Note) -> tuple[Backlink, ...]:
+        """Every link and transclusion in other notes that leads to this one, by their slugs and lines."""
+        return self._backlinks.get((note.language, note.slug), ())
+
+    def nearest(self, language: Language, slug: str, count: int = 5) -> tuple[Note, ...]:
+        """The notes whose slug, title or alias is most like this, best first; those of the language before others."""
+        likeness = self._names[other(language)].nearest(slug)
+        for found, score in self._names[language].nearest(slug).items():
+            likeness[found] = max(score, likeness.get(found, 0.0))
+        best = sorted(likeness, key=lambda found: (-likeness[found], (language, found) not in self._notes, found))
+        notes = (self.note(language, slug) or self.note(other(language), slug) for slug in best[:count])
+        return tuple(note for note in notes if note)
+
+    def tags(self, language: Language) -> dict[str, tuple[Note, ...]]:
+        """Each tag in the spelling that is met first, with its notes; tags in order."""
+        found: dict[str, tuple[str, list[Note]]] = {}
+        for note in self.notes(language):
+            for tag in dict.fromkeys(map(key, note.tags)):
+                spelling = next(written for written in note.tags if key(written) == tag)
+                found.setdefault(tag, (spelling, []))[1].append(note)
+        return {spelling: tuple(notes) for _, (spelling, notes) in sorted(found.items())}
+
+    def tagged(self, language: Language, tag: str) -> tuple[Note, ...]:
+        wanted = key(tag)
+        return tuple(note for note in self.notes(language) if wanted in map(key, note.tags))
+
+
+def grow(notes: Iterable[Note], concepts: Mapping[str, Concept], *, drafts: bool = False) -> Garden:
+    """Without `drafts` a draft is as if it did not exist: nothing here knows its name."""
+    seen = [note for note in notes if drafts or not note.draft]
+    ordered = sorted(seen, key=lambda note: (note.slug, note.language, note.file))
+    by_address = {(note.language, note.slug): note for note in ordered}
+    faults: list[Fault] = []
+    names, redirects = {}, {}
+    for language in LANGUAGES:
+        own = [note for note in ordered if note.language == language]
+        names[language] = Names(_gather(own, faults))
+        redirects[language] = {key(alias): note.slug for note in own for alias in reversed(note.aliases)}
+        redirects[language] |= {key(note.slug): note.slug for note in own}
+    garden = Garden(concepts, (), (), by_address, names, redirects)
+    placed = {address: _expand(garden, note, faults) for address, note in by_address.items() if _transcludes(note)}
+    backlinks = _follow_links(garden, faults)
+    faults += _pairs(garden)
+    faults += _lonely(garden, backlinks)
+    stops = tuple(sorted({fault for fault in faults if fault.stops}))
+    warns = tuple(sorted({fault for fault in faults if not fault.stops}))
+    return replace(garden, faults=stops, warnings=warns, _placed=placed, _backlinks=backlinks)
+
+
+def section_of(note: Note, name: str | None) -> Section | None:
+    """By its id, else by an id or a title in another spelling."""
+    if not name:
+        return None
+    wanted = key(name)
+    exact = (section for section in note.sections if section.id == name)
+    alike = (section for section in note.sections if wanted in (key(section.id), key(section.title)))
+    return next(exact, None) or next(alike, None)
+
+
+def _gather(notes: list[Note], faults: list[Fault]) -> dict[str, str]:
+    """Every key of one language; a slug comes before a title, a title before an alias, then the first file wins."""
+    found: dict[str, Note] = {}
+    named = [("slug", note, note.slug) for note in notes]
+    named += [("title", note, note.title) for note in notes]
+    named += [("alias", note, alias) for note in notes for alias in note.aliases]
+    for kind, note, name in named:
+        first = found.setdefault(key(name), note)
+        if first is not note and key(name):
+            what = f"the {kind} '{name}' also names {first.file}, where links to it lead; rename one of them"
+            faults.append(Fault(note.file, 1, what, stops=False))
+    return {wanted: note.slug for wanted, note in found.items() if wanted}
+
+
+def _transcludes(note: Note) -> bool:
+    return any(isinstance(block, Transclusion) for block in note.body)
+
+
+def _expand(garden: Garden, note: Note, faults: list[Fault]) -> tuple[Placed, ...]:
+    def lookup(block: Transclusion, where: Note) -> tuple[Note, str | None] | Fault:
+        found = garden.find(block.target, where.language) if block.target.strip() else where
+        if found is None:
+            return _unwritten(garden, where, block.target, block.line)
+        section = section_of(found, block.section)
+        if block.section and section is None:
+            return _no_section(where, block.line, found, block.section)
+        return found, section.id if section else None
+
+    placed, met = expand(note, lookup)
+    faults += met
+    return placed
+
+
+def _follow_links(garden: Garden, faults: list[Fault]) -> dict[Address, tuple[Backlink, ...]]:
+    """Who is linked to by whom; links that lead nowhere become faults on the way."""
+    found: dict[Address, list[Backlink]] = {}
+    for note in garden.notes():
+        transclusions = (block for block in note.body if isinstance(block, Transclusion))
+        for target, section, line, sentence in (
+            *((link.target, link.section, link.line, link.sentence) for link in note.links),
+            *((block.target, block.section, block.line, "") for block in transclusions),
+        ):
+            aim = garden.find(target, note.language) if target.strip() else note
+            if aim is None:
+                faults.append(_unwritten(garden, note, target, line))
+            elif section and section_of(aim, section) is None:
+                faults.append(_no_section(note, line, aim, section))
+            elif aim.slug != note.slug:
+                known = section_of(aim, section)
+                backlink = Backlink(note, sentence, known.id if known else None, line)
+                found.setdefault((aim.language, aim.slug), []).append(backlink)
+    order = {address: sorted(links, key=lambda link: (link.note.slug, link.line)) for address, links in found.items()}
+    return {address: tuple(links) for address, links in order.items()}
+
+
+def _unwritten(garden: Garden, note: Note, target: str, line: int) -> Fault:
+    near = garden._names[note.language].nearest(target, LIKELY)
+    best = min(near, key=lambda slug: (-near[slug], slug), default=None)
+    mend = f"; did you mean '{best}'?" if best else ""
+    return Fault(note.file, line, f"no note is called '{target}' yet{mend}", stops=False)
+
+
+def _no_section(note: Note, line: int, aim: Note, section: str) -> Fault:
+    near = Names({key(known): known for known in (part.id for part in aim.sections)}).nearest(section)
+    best = min(near, key=lambda known: (-near[known], known), default=None)
+    known = ", ".join(part.id for part in aim.sections) or "none"
+    mend = f"did you mean '{best}'?" if best else f"its sections: {known}"
+    return Fault(note.file, line, f"{aim.file} has no section '{section}'; {mend}")
+
+
+def _pairs(garden: Garden) -> Iterator[Fault]:
+    """What parts translations; a note without one is worth a warning only in a garden of both languages."""
+    bilingual = all(garden.notes(language) for language in LANGUAGES)
+    for note in garden.notes():
+        twin = garden.translation(note)
+        if twin is None and bilingual:
+            yield Fault(note.file, 1, f"has no translation; write {_twin_file(note)}", stops=False)
+        elif twin and note.language == LANGUAGES[0]:
+            yield from differences(note, twin)
+
+
+def _twin_file(note: Note) -> str:
+    stem = note.file.removesuffix(".md").removesuffix(f".{note.language}")
+    return f"{stem}.{other(note.language)}.md"
+
+
+def _lonely(garden: Garden, backlinks: Mapping[Address, tuple[Backlink, ...]]) -> Iterator[Fault]:
+    """Notes that no other note links to, in either language; a garden of one note and its translation has none."""
+    linked = {slug for _, slug in backlinks}
+    if len({note.slug for note in garden.notes()}) > 1:
+        for note in garden.notes():
+            if note.slug not in linked:
+                yield Fault(note.file, 1, "nothing links here; link to it from a note that it belongs to", stops=False)

@@ -1,0 +1,198 @@
+"""A request to run an experiment into its result: cache, one computation for equal requests, workers, limits.
+
+Exact experiments run in this process; those that need torch run in worker processes, which can be stopped and
+whose death costs its reader a clear answer and nobody else anything. This process never imports torch.
+"""
+
+import asyncio
+import multiprocessing
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as StoppedAtLimit
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from cachetools import LRUCache
+from pebble import ProcessExpired, ProcessPool
+
+from app.errors import Busy, TookTooLong, WorkerLost
+from app.experiments import EXPERIMENTS
+from app.experiments.experiment import Experiment, Result
+from app.experiments.parameters import Params
+
+Key = tuple[str, Params]
+THREADS = 2
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A result, and how long it took when it was computed."""
+
+    result: Result
+    elapsed_ms: float | None
+    """Milliseconds; None when it was read from a record."""
+    recorded: Mapping[str, Any] | None = None
+    """The versions and the processor of a recorded result; None when it was computed here."""
+
+
+@dataclass
+class Figures:
+    """What has happened so far, for /metrics."""
+
+    computed: int = 0
+    cached: int = 0
+    joined: int = 0
+    refused: int = 0
+    stopped: int = 0
+    lost: int = 0
+
+
+class Laboratory:
+    """Runs experiments; one per application, started and closed with it."""
+
+    def __init__(
+        self, *, workers: int = 1, time_limit: float = 10.0, memory_limit: int = 1024, queue: int = 32, cache: int = 2048
+    ) -> None:
+        self._time_limit = time_limit
+        self._memory_limit = memory_limit
+        self._workers = workers
+        self._queue = queue
+        self._kept: LRUCache[Key, Outcome] = LRUCache(max(cache, 1))
+        self._keeps = cache > 0
+        self._running: dict[Key, asyncio.Task[Outcome]] = {}
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="experiment")
+        self._pool: ProcessPool | None = None
+        self._coming: list[Any] = []
+        self.figures = Figures()
+
+    def start(self) -> None:
+        """Let the workers come up behind the first pages; returns at once."""
+        if any(experiment.torch for experiment in EXPERIMENTS.values()):
+            pool = self._workers_up()
+            self._coming = [pool.schedule(_warm) for _ in range(self._workers)]
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._pool is not None:
+            self._pool.stop()  # type: ignore[no-untyped-call]
+            self._pool.join()
+            self._pool = None
+
+    def known(self, experiment: Experiment, params: Params) -> Outcome | None:
+        """The kept outcome, if there is one."""
+        return self._kept.get((experiment.name, params))
+
+    def keep(self, experiment: Experiment, params: Params, outcome: Outcome) -> None:
+        """Remember an outcome that was computed elsewhere, as those of measured.json were."""
+        if self._keeps:
+            self._kept[(experiment.name, params)] = outcome
+
+    async def run(self, experiment: Experiment, params: Params) -> Outcome:
+        """The outcome for these parameters.
+
+        Raises Busy when too many wait, TookTooLong at the time limit, WorkerLost when a worker died.
+        """
+        key = (experiment.name, params)
+        if (kept := self._kept.get(key)) is not None:
+            self.figures.cached += 1
+            return kept
+        if (running := self._running.get(key)) is not None:
+            self.figures.joined += 1
+            return await asyncio.shield(running)
+        if not experiment.torch and not experiment.heavy(params):
+            return self._remember(key, _timed(experiment.run, dict(params)))
+        if len(self._running) >= self._queue:
+            self.figures.refused += 1
+            raise Busy(retry_after=max(1, round(len(self._running) * self._time_limit / (4 * self._workers))))
+        task = asyncio.ensure_future(self._computed(key, experiment, params))
+        self._running[key] = task
+        task.add_done_callback(lambda done: self._done(key, done))
+        return await asyncio.shield(task)
+
+    async def measure(self, experiment: Experiment, params: Params) -> Outcome:
+        """As run, but computed here whatever is kept, and not kept itself."""
+        return await self._off_the_loop(experiment, params)
+
+    async def ready(self) -> bool:
+        """Whether every worker has come up, or none is needed."""
+        return all(future.done() for future in self._coming)
+
+    def _done(self, key: Key, task: "asyncio.Task[Outcome]") -> None:
+        """Also looks at the exception, since every reader of the task may have gone away."""
+        self._running.pop(key, None)
+        if not task.cancelled():
+            task.exception()
+
+    async def _computed(self, key: Key, experiment: Experiment, params: Params) -> Outcome:
+        return self._remember(key, await self._off_the_loop(experiment, params))
+
+    async def _off_the_loop(self, experiment: Experiment, params: Params) -> Outcome:
+        if not experiment.torch:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, _timed, experiment.run, dict(params))
+        future = self._workers_up().schedule(_timed, args=(experiment.run, dict(params)), timeout=self._time_limit)
+        try:
+            outcome: Outcome = await asyncio.wrap_future(future)
+        except StoppedAtLimit:
+            self.figures.stopped += 1
+            raise TookTooLong(f"{experiment.name} was stopped after {self._time_limit:g} s") from None
+        except (ProcessExpired, MemoryError, CancelledError) as lost:
+            self.figures.lost += 1
+            raise WorkerLost(f"the worker that ran {experiment.name} ended: {lost}") from None
+        return outcome
+
+    def _remember(self, key: Key, outcome: Outcome) -> Outcome:
+        self.figures.computed += 1
+        if self._keeps:
+            self._kept[key] = outcome
+        return outcome
+
+    def _workers_up(self) -> ProcessPool:
+        if self._pool is None or not self._pool.active:
+            self._pool = ProcessPool(
+                self._workers,
+                initializer=_prepare,
+                initargs=(self._memory_limit,),
+                context=multiprocessing.get_context("spawn"),
+            )
+        return self._pool
+
+
+def versions() -> dict[str, Any]:
+    """Where results come from: the versions that can change them."""
+    try:
+        torch: str | None = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        torch = None
+    return {"python": platform.python_version(), "torch": torch, "platform": platform.platform(terse=True)}
+
+
+def _timed(run: Callable[..., Result], params: dict[str, Any]) -> Outcome:
+    """Runs in this process or in a worker."""
+    started = time.perf_counter()
+    result = run(**params)
+    return Outcome(result, round((time.perf_counter() - started) * 1000, 3))
+
+
+def _prepare(memory_limit: int) -> None:
+    """In a new worker: import what costs, and only then set the memory limit above what that took."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _warm()
+    if platform.system() == "Linux":
+        with open("/proc/self/statm", encoding="ascii") as figures:
+            base = int(figures.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (base + memory_limit * MIB, resource.RLIM_INFINITY))
+
+
+def _warm() -> None:
+    """Make the first experiment as quick as the later ones."""
+    for experiment in EXPERIMENTS.values():
+        if experiment.torch:
+            experiment.run(**dict(experiment.parse({})))
+            break

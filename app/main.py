@@ -1,0 +1,40 @@
+"""Settings into the application: read the content, check it, wire the rooms together."""
+
+from pathlib import Path
+
+from starlette.types import ASGIApp
+
+from app.checks import Report, check
+from app.errors import AuthorError
+from app.garden.dates import Calendar, dates, read_index
+from app.laboratory import Laboratory
+from app.settings import Settings
+from app.web.application import create
+
+INDEX = "index.json"
+
+
+def create_app(settings: Settings | None = None, report: Report | None = None) -> ASGIApp:
+    """The application, as `uvicorn --factory app.main:create_app` wants it. Raises AuthorError with every fault."""
+    settings = settings or Settings()
+    report = report or checked(settings)
+    if report.faults:
+        raise AuthorError(report.faults)
+    laboratory = Laboratory(
+        workers=settings.workers,
+        time_limit=settings.time_limit,
+        memory_limit=settings.memory_limit,
+        queue=settings.queue,
+        cache=settings.cache,
+    )
+    return create(settings, report, laboratory)
+
+
+def checked(settings: Settings) -> Report:
+    """The garden of these settings with its faults and warnings."""
+    return check(settings.content, settings.default_language, settings.drafts, calendar=calendar(settings.content))
+
+
+def calendar(content: Path) -> Calendar:
+    """What the index beside the notes says, as in an image; else what git says."""
+    return read_index(content / INDEX) or dates(content)

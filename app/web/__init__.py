@@ -1,0 +1,1 @@
+"""A garden and its laboratory into pages, fragments, JSON and downloads."""

@@ -1,0 +1,147 @@
+"""Settings, a checked garden and a laboratory into the ASGI application."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI, Request
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp
+from starlette_compress import CompressMiddleware
+
+from app import __version__
+from app.checks import Report, key, needed
+from app.errors import LaboratoryError
+from app.experiments import EXPERIMENTS
+from app.laboratory import Laboratory, Outcome
+from app.language import LANGUAGES
+from app.settings import Settings, shipped
+from app.web import api, notes, problems, widgets
+from app.web.assets import read_assets
+from app.web.guards import Bodies, Head, Headers, Queries
+from app.web.problems import NotFound
+from app.web.rendering import environment
+from app.web.shelf import Kept, Shelf
+from app.web.site import Site
+from app.web.slots import Slots
+
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+class LanguageConvertor(StringConvertor):
+    regex = "|".join(LANGUAGES)
+
+
+class EndingConvertor(StringConvertor):
+    regex = "|".join(widgets.ENDINGS)
+
+
+def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIApp:
+    """The whole site; the garden is fixed for the life of the application."""
+    register_url_convertor("language", LanguageConvertor())
+    register_url_convertor("ending", EndingConvertor())
+    site = open_site(settings, report, laboratory)
+    kept = Kept(settings.page_cache * (1 << 20))
+    app = FastAPI(
+        title=settings.title,
+        version=__version__,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lambda _: running(site, kept),
+    )
+    problems.install(app, site)
+    add_plain_routes(app, site)
+    for room in (api, widgets, notes):
+        app.include_router(room.routes(site))
+    app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
+    inner: ASGIApp = Bodies(app, settings.upload_limit * 1024)
+    inner = Queries(inner, lambda request: problems.too_long(site, request))
+    inner = Headers(CompressMiddleware(inner, minimum_size=500), settings.hsts)
+    outer: ASGIApp = Head(Shelf(inner, kept))
+    hosts = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
+    if hosts != ["*"]:
+        outer = TrustedHostMiddleware(outer, [*hosts, "127.0.0.1", "localhost"])
+    return outer
+
+
+def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Site:
+    """Also puts the results on record where the laboratory finds them first."""
+    assets = read_assets(shipped("static"))
+    for experiment, params in needed(report):
+        record = report.measured.record(experiment, params)
+        if record is not None and record.digest == experiment.digest:
+            laboratory.keep(experiment, params, Outcome(record.result, None, {**record.versions, "processor": record.processor}))
+    formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=False, cssclass="highlight", wrapcode=True)
+    return Site(
+        settings=settings,
+        report=report,
+        laboratory=laboratory,
+        templates=environment(shipped("templates"), assets, settings.htmx == "local"),
+        assets=assets,
+        slots=Slots(settings.client_slots),
+        code={name: highlight(one.source, PythonLexer(), formatter) for name, one in EXPERIMENTS.items()},
+        files=frozenset(file for note in report.garden.notes() for file in note.files),
+    )
+
+
+@contextlib.asynccontextmanager
+async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
+    """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here."""
+    site.laboratory.start()
+    again = asyncio.ensure_future(measure_again(site, kept))
+    try:
+        yield
+    finally:
+        again.cancel()
+        site.laboratory.close()
+
+
+async def measure_again(site: Site, kept: Kept) -> None:
+    for state in needed(site.report):
+        with contextlib.suppress(LaboratoryError):
+            site.here[key(state)] = (await site.laboratory.measure(*state)).result
+    kept.clear()
+
+
+def add_plain_routes(app: FastAPI, site: Site) -> None:
+    @app.get("/static/{name}", include_in_schema=False)
+    def static(name: str) -> Response:
+        asset = site.assets.named(name)
+        if asset is None:
+            raise NotFound(name)
+        return Response(asset.body, media_type=asset.media_type, headers={"Cache-Control": FOR_EVER})
+
+    @app.get("/healthz", include_in_schema=False)
+    def alive() -> Response:
+        return JSONResponse({"status": "alive"}, headers={"Cache-Control": "no-store"})
+
+    @app.get("/readyz", include_in_schema=False)
+    async def ready() -> Response:
+        up = await site.laboratory.ready()
+        status = {"status": "ready" if up else "starting", "notes": len(site.report.garden.notes())}
+        return JSONResponse(status, 200 if up else 503, headers={"Cache-Control": "no-store"})
+
+    @app.get("/robots.txt", include_in_schema=False)
+    def robots() -> Response:
+        return PlainTextResponse("User-agent: *\nDisallow: /api/\nAllow: /\n")
+
+    if site.settings.metrics:
+
+        @app.get("/metrics", include_in_schema=False)
+        def metrics() -> Response:
+            figures = vars(site.laboratory.figures)
+            lines = [f"# TYPE perennial_experiments_{name} counter\nperennial_experiments_{name}_total {n}" for name, n in figures.items()]
+            return PlainTextResponse("\n".join(lines) + "\n", headers={"Cache-Control": "no-store"})
+
+
+def nothing_here(request: Request, path: str) -> Response:
+    """The last route: it lets 404 pass through the table of errors like any other."""
+    raise NotFound(re.sub(r"^(en|zh)/", "", path))

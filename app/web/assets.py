@@ -1,0 +1,55 @@
+"""The site's own style sheets and scripts, joined at the start into one file each, named by their content."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+HTMX = "4.0.1"
+HTMX_CDN = f"https://cdn.jsdelivr.net/npm/htmx.org@{HTMX}/dist/htmx.min.js"
+HTMX_INTEGRITY = "sha384-Qp9rdC8H7EqOoX+nR0P3RPG2Noji+qdwJlGpfzwQJsfOpp3sGwIdSP9xO3+UlEhn"
+"""Of the published file; a test computes it from there."""
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A finished file; its name changes with its content, so readers may keep it for ever."""
+
+    name: str
+    media_type: str
+    body: bytes
+
+    @property
+    def href(self) -> str:
+        return f"/static/{self.name}"
+
+
+@dataclass(frozen=True)
+class Assets:
+    style: Asset
+    script: Asset
+    htmx: Asset | None
+    """Present where the site carries htmx itself."""
+
+    def named(self, name: str) -> Asset | None:
+        carried = (self.style, self.script, self.htmx)
+        return next((asset for asset in carried if asset is not None and asset.name == name), None)
+
+
+def read_assets(folder: Path) -> Assets:
+    """`styles/*.css` in the order of their names (the first declares the layers), `scripts/*.js` likewise."""
+    style = _joined(folder / "styles", "css", "garden", "text/css; charset=utf-8")
+    script = _joined(folder / "scripts", "js", "garden", "text/javascript; charset=utf-8")
+    carried = folder / "htmx.min.js"
+    htmx = _asset("htmx", "js", "text/javascript; charset=utf-8", carried.read_bytes()) if carried.is_file() else None
+    return Assets(style, script, htmx)
+
+
+def _joined(folder: Path, ending: str, name: str, media_type: str) -> Asset:
+    parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*.{ending}"))]
+    if ending == "js":
+        parts = [f"{{\n{part}}}\n" for part in parts]
+    return _asset(name, ending, media_type, "\n".join(parts).encode())
+
+
+def _asset(name: str, ending: str, media_type: str, body: bytes) -> Asset:
+    return Asset(f"{name}.{hashlib.sha256(body).hexdigest()[:12]}.{ending}", media_type, body)

@@ -1,0 +1,108 @@
+"""ASGI layers around the whole application: HEAD, over-long queries, bodies, headers that guard readers."""
+
+from collections.abc import Callable
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.web.assets import HTMX_CDN
+
+LONGEST_QUERY = 8192
+"""Bytes of a query string."""
+
+CDN_ORIGIN = HTMX_CDN.split("/npm/")[0]
+
+
+class TooLarge(Exception):
+    """A body beyond the upload limit."""
+
+
+class Head:
+    """Every GET address answers HEAD with the same headers and no body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self.app({**scope, "method": "GET"}, receive, without_body)
+
+
+class Queries:
+    """Over-long queries are refused before anything reads them."""
+
+    def __init__(self, app: ASGIApp, refuse: Callable[[Request], Response]) -> None:
+        self.app = app
+        self.refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and len(scope["query_string"]) > LONGEST_QUERY:
+            await self.refuse(Request(scope))(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+class Bodies:
+    """Raises TooLarge, where the body is read, as soon as it is longer than the limit."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self.limit:
+                raise TooLarge
+            return message
+
+        await self.app(scope, counted, send)
+
+
+class Headers:
+    """The content security policy and its companions; an iframe elsewhere may hold the embed pages only."""
+
+    def __init__(self, app: ASGIApp, hsts: bool) -> None:
+        self.app = app
+        self.hsts = hsts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        ancestors = "*" if scope["path"].startswith("/embed/") else "'self'"
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["content-security-policy"] = POLICY + ancestors
+                headers["x-content-type-options"] = "nosniff"
+                headers["referrer-policy"] = "strict-origin-when-cross-origin"
+                if self.hsts:
+                    headers["strict-transport-security"] = "max-age=31536000"
+            await send(message)
+
+        await self.app(scope, receive, guarded)
+
+
+POLICY = (
+    f"default-src 'none'; script-src 'self' {CDN_ORIGIN}; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors "
+)

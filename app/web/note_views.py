@@ -1,0 +1,161 @@
+"""Notes and concepts as pages show them, and the context in which their prose becomes HTML."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from app.content.note import Concept, Growth, Note, Prose, Ran
+from app.content.render import ConceptShown, LinkTo, RanShown, html
+from app.experiments.experiment import query
+from app.garden.network import Place as Occurrence
+from app.garden.network import places
+from app.language import Language
+from app.web.queries import Pairs
+from app.web.site import Site
+from app.web.widget_views import Place as WidgetPlace
+from app.web.widget_views import WidgetView
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a note's page: prose as finished HTML, or a widget."""
+
+    html: Markup
+    widget: WidgetView | None
+
+
+@dataclass(frozen=True)
+class NoteCard:
+    """A note in a list."""
+
+    title: str
+    href: str
+    summary: str
+    growth: Growth
+    tended: str
+    minutes: int
+    badge: str
+    """The name of its language where that is not the page's."""
+
+
+@dataclass(frozen=True)
+class OccurrenceView:
+    sentence: str
+    href: str
+    section: str
+    marked: bool
+
+
+@dataclass(frozen=True)
+class ConceptView:
+    """A concept with every place where the garden speaks of it."""
+
+    id: str
+    label: str
+    meaning: str
+    also: tuple[str, ...]
+    other_label: str
+    notes: tuple[tuple[str, str, tuple[OccurrenceView, ...]], ...]
+    """Title, address and occurrences, note by note."""
+
+    @property
+    def count(self) -> int:
+        return sum(len(occurrences) for _, _, occurrences in self.notes)
+
+
+NAMES = {"en": "English", "zh": "中文"}
+
+
+def card(note: Note, language: Language) -> NoteCard:
+    return NoteCard(
+        title=note.title,
+        href=f"/{note.language}/{note.slug}",
+        summary=note.summary,
+        growth=note.growth,
+        tended=note.tended.isoformat() if note.tended else "",
+        minutes=note.minutes,
+        badge=NAMES[note.language] if note.language != language else "",
+    )
+
+
+def listed(site: Site, language: Language) -> tuple[Note, ...]:
+    """The notes of a language, and those that exist only in the other."""
+    garden = site.report.garden
+    only_other = (note for note in garden.notes() if note.language != language and garden.translation(note) is None)
+    return (*garden.notes(language), *only_other)
+
+
+def concept_view(site: Site, concept: Concept, language: Language) -> ConceptView:
+    notes = []
+    for note in site.report.garden.notes(language):
+        found = places(note, site.report.concepts).get(concept.id, ())
+        if found:
+            href = f"/{language}/{note.slug}"
+            notes.append((note.title, href, tuple(occurrence_view(note, place, href) for place in found)))
+    return ConceptView(
+        concept.id,
+        concept.label[language],
+        concept.meaning[language],
+        tuple(concept.also.get(language, ())),
+        concept.label["en" if language == "zh" else "zh"],
+        tuple(notes),
+    )
+
+
+def occurrence_view(note: Note, place: Occurrence, href: str = "") -> OccurrenceView:
+    titles = {section.id: section.title for section in note.sections}
+    return OccurrenceView(place.sentence, f"{href}#{place.anchor}", titles.get(place.section or "", note.title), place.marked)
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """What prose asks for while it becomes HTML: where links, concepts and numbers of a page lead."""
+
+    site: Site
+    page: Note
+    """The note whose page it is."""
+    home: Note
+    """The note in which the prose was written."""
+    found: Pairs
+    """The states in the address: a number keeps those of the other embeds."""
+
+    @property
+    def language(self) -> Language:
+        return self.page.language
+
+    @property
+    def prefix(self) -> str:
+        return "" if self.home is self.page else f"{self.home.slug}-"
+
+    def link(self, target: str, section: str | None) -> LinkTo | None:
+        garden = self.site.report.garden
+        aim = garden.resolve(target, section, self.home.language, self.home)
+        if aim is None:
+            return None
+        note = garden.note(aim.language, aim.slug)
+        same = note is self.page
+        tail = f"#{aim.section}" if aim.section else ""
+        href = tail if same and tail else f"/{aim.language}/{aim.slug}{tail}"
+        return LinkTo(href, aim.title, note.growth if note else None)
+
+    def concept(self, id: str) -> ConceptShown:
+        concept = self.site.report.concepts[id]
+        return ConceptShown(f"/{self.language}/concepts/{id}", concept.meaning[self.language])
+
+    def ran(self, ran: Ran) -> RanShown:
+        """Leads to the embed that shows the experiment in the note of the number, else to the experiment's own page."""
+        shown = self.site.shown(self.home, ran)
+        if shown.embed is None:
+            state = query(shown.state)
+            return RanShown(f"/{self.language}/widgets/{shown.experiment}{'?' if state else ''}{state}", shown.differs)
+        prefix = f"{shown.embed}."
+        here = self.found if self.home is self.page else ()
+        others = tuple(pair for pair in here if "." in pair[0] and not pair[0].startswith(prefix))
+        place = WidgetPlace(self.home.language, f"/{self.home.language}/{self.home.slug}", shown.embed, prefix, others=others)
+        return RanShown(place.href(shown.state), shown.differs)
+
+
+def prose_html(site: Site, page: Note, prose: Prose, home: Note, found: Pairs) -> Markup:
+    return Markup(html(prose, PageContext(site, page, home, found)))
+
+

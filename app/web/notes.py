@@ -1,0 +1,189 @@
+"""The garden's home, its notes and concepts, and the files that notes refer to."""
+
+import mimetypes
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from markupsafe import Markup
+
+from app.content.note import GROWTHS, Embed, Note, Prose
+from app.content.pieces import Footnotes
+from app.language import Language, other
+from app.web.negotiation import preferred, wants_markdown
+from app.web.network_views import NetworkView, network_view
+from app.web.note_views import Block, card, concept_view, listed, prose_html
+from app.web.problems import NotFound
+from app.web.queries import Pairs, of_prefix, pairs
+from app.web.rendering import Frame, page
+from app.web.site import Site
+from app.web.widget_views import Place, WidgetView
+from app.web.widgets import status_of, widget_view
+from app.web.words import Words
+
+
+def routes(site: Site) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+    garden = site.report.garden
+
+    @router.get("/")
+    def root(request: Request) -> Response:
+        language = preferred(request, site.settings.default_language)
+        return RedirectResponse(f"/{language}/", 307, {"Vary": "Cookie, Accept-Language", "Cache-Control": "no-store"})
+
+    @router.get("/{language:language}")
+    def without_slash(language: Language) -> Response:
+        return RedirectResponse(f"/{language}/", 308)
+
+    @router.get("/{language:language}/")
+    def home(request: Request, language: Language) -> Response:
+        words = Words(language)
+        cards = [card(note, language) for note in listed(site, language)]
+        by_growth = [(growth, [one for one in cards if one.growth == growth]) for growth in reversed(GROWTHS)]
+        by_date = sorted(cards, key=lambda one: (one.tended or "", one.title), reverse=True)
+        frame = Frame(
+            language, words.home_title, words.home_lead, f"/{language}/", f"/{other(language)}/", room="notes"
+        )
+        view = {"by_growth": [pair for pair in by_growth if pair[1]], "by_date": by_date}
+        return page(site, request, "home.html", frame, view)
+
+    @router.get("/{language:language}/concepts")
+    def concepts(request: Request, language: Language) -> Response:
+        words = Words(language)
+        views = [concept_view(site, concept, language) for concept in site.report.concepts.values()]
+        frame = Frame(
+            language, words.concepts, words.concepts_lead, f"/{language}/concepts", f"/{other(language)}/concepts", "concepts"
+        )
+        return page(site, request, "concepts.html", frame, {"concepts": views})
+
+    @router.get("/{language:language}/concepts/{id}")
+    def concept(request: Request, language: Language, id: str) -> Response:
+        if id not in site.report.concepts:
+            raise NotFound(id)
+        view = concept_view(site, site.report.concepts[id], language)
+        path = f"/concepts/{id}"
+        frame = Frame(language, view.label, view.meaning, f"/{language}{path}", f"/{other(language)}{path}", "concepts")
+        return page(site, request, "concept.html", frame, {"concept": view})
+
+    @router.get("/{language:language}/{slug}.md")
+    def source(language: Language, slug: str) -> Response:
+        return markdown(found(language, slug))
+
+    @router.get("/{language:language}/{slug}")
+    async def note(request: Request, language: Language, slug: str) -> Response:
+        if (moved := garden.redirect(language, slug)) is not None:
+            raw = request.scope["query_string"].decode("latin-1")
+            return RedirectResponse(f"/{language}/{moved}{'?' if raw else ''}{raw}", 301)
+        one = found(language, slug)
+        if wants_markdown(request):
+            return markdown(one)
+        raw = request.scope["query_string"].decode("latin-1")
+        view = await note_page(site, request, one, pairs(raw))
+        twin = garden.translation(one)
+        frame = Frame(
+            language,
+            one.title,
+            one.summary,
+            f"/{language}/{one.slug}",
+            f"/{other(language)}/{twin.slug}" if twin else f"/{other(language)}/",
+            room="notes",
+            tail=f"?{raw}" if raw and twin else "",
+            alternate=twin is not None,
+        )
+        return page(site, request, "note.html", frame, {"note": view}, status_of(*view.widgets) if not view.problems else 422)
+
+    @router.get("/files/{path:path}")
+    def file(path: str) -> Response:
+        if path not in site.files:
+            raise NotFound(path)
+        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+        return FileResponse(site.settings.content / path, media_type=kind, headers=headers)
+
+    def found(language: Language, slug: str) -> Note:
+        one = garden.note(language, slug)
+        if one is None:
+            raise NotFound(slug)
+        return one
+
+    return router
+
+
+def markdown(note: Note) -> Response:
+    return Response(note.source, media_type="text/markdown; charset=utf-8", headers={"Vary": "Accept"})
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """A note as note.html shows it."""
+
+    slug: str
+    language: Language
+    title: str
+    summary: str
+    growth: str
+    planted: str
+    tended: str
+    minutes: int
+    tags: tuple[str, ...]
+    contents: tuple[tuple[str, str], ...]
+    """Id and title of each section of level 2."""
+    blocks: tuple[Block, ...]
+    network: NetworkView | None
+    network_titled: bool
+    """Whether a section of the note, its last one, is about the network, so that the picture needs no heading."""
+    footnotes: Markup
+    correct: str
+    """The address for “correct this page”, or nothing."""
+    problems: tuple[str, ...]
+    """What is wrong in the address and belongs to no widget of the note."""
+
+    @property
+    def widgets(self) -> tuple[WidgetView, ...]:
+        return tuple(block.widget for block in self.blocks if block.widget is not None)
+
+
+async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> NotePage:
+    """The note with its embeds in the states that the address names."""
+    placed = site.report.garden.placed(note)
+    embeds = [piece.block for piece in placed if isinstance(piece.block, Embed)]
+    names = {embed.name for embed in embeds}
+    stray = [name for name, _ in found if "." in name and name.split(".")[0] not in names]
+    path = f"/{note.language}/{note.slug}"
+    shown, footnotes = [], Markup("")
+    for piece in placed:
+        if isinstance(piece.block, Embed):
+            place = embed_place(note, piece.block, path, found)
+            states = of_prefix(found, place.prefix)
+            experiment = site.report.experiments[piece.block.experiment]
+            shown.append(Block(Markup(""), await widget_view(site, request, experiment, place, states)))
+        elif isinstance(piece.block, Prose) and any(isinstance(token, Footnotes) for token in piece.block.tokens):
+            footnotes += prose_html(site, note, piece.block, piece.note, found)
+        elif isinstance(piece.block, Prose):
+            shown.append(Block(prose_html(site, note, piece.block, piece.note, found), None))
+    words = Words(note.language)
+    return NotePage(
+        slug=note.slug,
+        language=note.language,
+        title=note.title,
+        summary=note.summary,
+        growth=note.growth,
+        planted=note.planted.isoformat() if note.planted else "",
+        tended=note.tended.isoformat() if note.tended else "",
+        minutes=note.minutes,
+        tags=note.tags,
+        contents=tuple((section.id, section.title) for section in note.sections if section.level == 2),
+        blocks=tuple(shown),
+        network=network_view(site, note),
+        network_titled=bool(note.sections) and note.sections[-1].id == "network",
+        footnotes=footnotes,
+        correct=f"{site.settings.repository.rstrip('/')}/{note.file}" if site.settings.repository else "",
+        problems=tuple(f"{name}: {words.no_such_embed}" for name in stray),
+    )
+
+
+def embed_place(note: Note, embed: Embed, path: str, found: Pairs) -> Place:
+    prefix = f"{embed.name}."
+    others = tuple(pair for pair in found if "." in pair[0] and not pair[0].startswith(prefix))
+    return Place(note.language, path, embed.name, prefix, embed.given, note.slug, others)

@@ -1,0 +1,140 @@
+"""What went wrong into an answer in the form that was asked for: a page, a fragment or JSON.
+
+One table says which status each error has; whatever stands in no row is a bug and stays a traceback.
+"""
+
+import re
+from dataclasses import dataclass
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from app.errors import Busy, InvalidCheckpoint, InvalidParameters, Problem, ReaderError, TookTooLong, WorkerLost
+from app.language import Language, Text
+from app.web.guards import LONGEST_QUERY, TooLarge
+from app.web.negotiation import accepted, preferred
+from app.web.rendering import Frame, fragment, page
+from app.web.site import Site
+
+IN_PATH = re.compile(r"^/(?:embed/)?(en|zh)(?:/(?P<rest>.*))?$")
+
+
+class NotFound(Exception):
+    """No page at this address; `what` names what was looked for."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(what)
+
+
+@dataclass(frozen=True)
+class Row:
+    status: int
+    code: str
+    title: Text
+
+
+TABLE: dict[type[Exception], Row] = {
+    InvalidParameters: Row(422, "invalid_parameters", Text("This cannot be computed", "这组值无法计算")),
+    InvalidCheckpoint: Row(422, "invalid_checkpoint", Text("This file cannot be resumed from", "无法从这个文件恢复")),
+    NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这个地址上什么也没有长出来")),
+    TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
+    Busy: Row(503, "busy", Text("Too many experiments are waiting; try again in a moment", "排队的实验太多，请稍后再试")),
+    TookTooLong: Row(504, "took_too_long", Text("The experiment was stopped at its time limit", "实验到了时间上限，已经停止")),
+    WorkerLost: Row(500, "worker_lost", Text("The process that ran the experiment ended; try again", "运行实验的进程中断了，请重试")),
+}
+TOO_LONG = Row(414, "query_too_long", Text(f"The address is longer than {LONGEST_QUERY} bytes", f"地址超过 {LONGEST_QUERY} 字节"))
+OTHER = {
+    400: Row(400, "bad_request", Text("This request cannot be read", "无法读懂这个请求")),
+    404: TABLE[NotFound],
+    405: Row(405, "method_not_allowed", Text("This address does not take that method", "这个地址不支持该方法")),
+    413: TABLE[TooLarge],
+}
+
+
+def too_long(site: Site, request: Request) -> Response:
+    """The answer to a query string beyond LONGEST_QUERY."""
+    return explained(site, request, TOO_LONG, QueryTooLong())
+
+
+class QueryTooLong(Exception):
+    """A query string beyond LONGEST_QUERY."""
+
+
+def install(app: FastAPI, site: Site) -> None:
+    """Give every error of the table its answer."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            row = OTHER.get(error.status_code, OTHER[400])
+            return explained(site, request, row, error)
+        return explained(site, request, TABLE[type(error)], error)
+
+    for kind in TABLE:
+        app.add_exception_handler(kind, answer)
+    app.add_exception_handler(HTTPException, answer)
+
+
+def explained(site: Site, request: Request, row: Row, error: Exception) -> Response:
+    """The answer to an error, with every problem listed."""
+    problems = error.problems if isinstance(error, ReaderError) else ()
+    form = form_of(request)
+    language = language_of(site, request)
+    if form == "json":
+        response: Response = JSONResponse(
+            {"error": row.code, "problems": [_as_json(problem, language) for problem in problems], "message": row.title[language]},
+            row.status,
+        )
+    elif form == "fragment":
+        view = {"title": row.title[language], "problems": _lines(problems, language)}
+        response = fragment(site, language, "widget/problems.html", view, row.status)
+    else:
+        response = _page(site, request, language, row, error)
+    if isinstance(error, Busy):
+        response.headers["Retry-After"] = str(error.retry_after)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def form_of(request: Request) -> str:
+    """What this address answers in: json, fragment or page."""
+    path = request.url.path
+    if path.startswith("/api/") or path.endswith(".json"):
+        return "json"
+    return "fragment" if path.endswith("/result") else "page"
+
+
+def language_of(site: Site, request: Request) -> Language:
+    """The path's language; else, for programs, Accept-Language alone."""
+    fallback = site.settings.default_language
+    match = IN_PATH.match(request.url.path)
+    if match:
+        return "zh" if match[1] == "zh" else "en"
+    if form_of(request) == "json":
+        return accepted(request.headers.get("accept-language", ""), fallback)
+    return preferred(request, fallback)
+
+
+def _page(site: Site, request: Request, language: Language, row: Row, error: Exception) -> Response:
+    problems = error.problems if isinstance(error, ReaderError) else ()
+    match = IN_PATH.match(request.url.path)
+    rest = (match["rest"] or "") if match else request.url.path.strip("/")
+    near = site.report.garden.nearest(language, rest) if row.status == 404 else ()
+    frame = Frame(language, row.title[language], "", f"/{language}/", f"/{'en' if language == 'zh' else 'zh'}/", robots="noindex", alternate=False)
+    view = {
+        "title": row.title[language],
+        "problems": _lines(problems, language),
+        "near": [(note.title, f"/{note.language}/{note.slug}", note.summary) for note in near],
+        "status": row.status,
+        "back": request.headers.get("referer", "") if row.status == 422 else "",
+    }
+    return page(site, request, "error.html", frame, view, row.status)
+
+
+def _lines(problems: tuple[Problem, ...], language: Language) -> list[tuple[str, str, str]]:
+    return [(problem.parameter, problem.given[:120], problem.message[language]) for problem in problems]
+
+
+def _as_json(problem: Problem, language: Language) -> dict[str, str]:
+    return {"parameter": problem.parameter, "given": problem.given, "message": problem.message[language]}

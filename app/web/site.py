@@ -1,0 +1,39 @@
+"""What every request may need: settings, garden, laboratory, templates, assets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jinja2 import Environment
+
+from app.checks import Key, Report, Shown, key
+from app.content.note import Note, Ran
+from app.experiments.experiment import Result
+from app.laboratory import Laboratory
+from app.settings import Settings
+from app.web.assets import Assets
+from app.web.slots import Slots
+
+
+@dataclass(frozen=True)
+class Site:
+    settings: Settings
+    report: Report
+    laboratory: Laboratory
+    templates: Environment
+    assets: Assets
+    slots: Slots
+    code: Mapping[str, str]
+    """The code of each experiment as highlighted HTML."""
+    files: frozenset[str]
+    """The files that notes refer to, relative to the content folder; no other is served."""
+    here: dict[Key, Result] = field(default_factory=dict)
+    """What measured experiments on record gave in this very place, once they have run."""
+
+    def shown(self, note: Note, ran: Ran) -> Shown:
+        """What a page says of a ran number; both values where a measured one came out otherwise here."""
+        first = self.report.shown(note, ran)
+        experiment = self.report.experiments[first.experiment]
+        if experiment.exact:
+            return first
+        here = self.here.get(key((experiment, self.report.params(note, ran))))
+        return first if here is None else self.report.shown(note, ran, here)

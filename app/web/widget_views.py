@@ -1,0 +1,265 @@
+"""An experiment in a state, as a page shows it: controls, presets, output, addresses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.drawing import Drawing
+from app.errors import Problem
+from app.experiments.experiment import Column, Experiment, query
+from app.experiments.parameters import Choice, Derived, Parameter, Params
+from app.laboratory import Outcome
+from app.language import Language, Text
+from app.numerals import full, short
+
+
+@dataclass(frozen=True)
+class Option:
+    value: str
+    words: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    """One control: a text field, with a range beside it where the parameter has one; or a choice."""
+
+    name: str
+    """As it stands in the query: with the embed's prefix in a note."""
+    parameter: str
+    id: str
+    label: str
+    value: str
+    placeholder: str
+    help: str
+    range: tuple[str, str, str, str] | None
+    """least, greatest, step, and where the thumb stands; None without a range."""
+    options: tuple[Option, ...]
+    wide: bool
+    """Whether it holds a list and so takes the whole line."""
+    problem: str
+    rare: bool
+    """Whether it is folded away until it is asked for."""
+
+
+@dataclass(frozen=True)
+class PresetView:
+    words: str
+    href: str
+    state: str
+    current: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    words: str
+    kind: str
+    """number, text or empty."""
+
+
+@dataclass(frozen=True)
+class TableView:
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    marked: int | None
+
+
+@dataclass(frozen=True)
+class Download:
+    words: str
+    href: str
+    file: bool
+
+
+@dataclass(frozen=True)
+class OutputView:
+    """What a change of the controls replaces."""
+
+    id: str
+    sentence: str
+    drawing: Drawing
+    drawing_label: str
+    table: TableView
+    facts: tuple[str, ...]
+    downloads: tuple[Download, ...]
+    permalink: str
+    state: str
+    """The canonical query of this state, relative to the embed's own block or the defaults, with the prefix."""
+    checkpoint: str
+    """The address of the checkpoint as a file, or nothing."""
+    checkpoint_form: str
+    code_href: str
+    """Where the code that ran is shown."""
+
+@dataclass(frozen=True)
+class WidgetView:
+    """A whole instrument panel; `output` is None when nothing could be computed."""
+
+    id: str
+    prefix: str
+    experiment: str
+    title: str
+    exact: bool
+    presets: tuple[PresetView, ...]
+    fields: tuple[Field, ...]
+    hidden: tuple[tuple[str, str], ...]
+    """The states of the other embeds of the page, so that a plain form keeps them."""
+    action: str
+    """Where the plain form leads."""
+    result: str
+    """What htmx asks."""
+    base: Mapping[str, str]
+    """The texts of every field in the base state."""
+    live: bool
+    """Whether it follows a drag; a slow one waits for release."""
+    output: OutputView | None
+    message: str
+    """Why there is no output, or why it does not belong to the controls."""
+    problems: tuple[str, ...]
+    own_page: str
+    embed_page: str
+    level: int
+
+    @property
+    def rare_open(self) -> bool:
+        """Whether a folded control holds something that differs from the base, or is wrong."""
+        return any(field.rare and (field.problem or field.value != self.base[field.name]) for field in self.fields)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a widget stands: its page, its name there, and what its state is relative to."""
+
+    language: Language
+    page: str
+    """The path of the page, without a query."""
+    name: str
+    """The embed's name; also the id of its element."""
+    prefix: str = ""
+    """`momentum.` in a note, nothing on a page of its own."""
+    base: Mapping[str, str] | None = None
+    """The embed's own block."""
+    note: str = ""
+    """The slug of the note, when there is one."""
+    others: tuple[tuple[str, str], ...] = ()
+    """The names and texts of the other embeds' states in the address."""
+    level: int = 3
+
+    def href(self, state: Mapping[str, str]) -> str:
+        """The address of the page with this widget in a state and the others as they are."""
+        parts = [query(dict(self.others)), query(state, self.prefix)]
+        joined = "&".join(part for part in parts if part)
+        return f"{self.page}{'?' if joined else ''}{joined}" + (f"#{self.name}" if self.prefix else "")
+
+
+def output_view(experiment: Experiment, params: Params, outcome: Outcome, place: Place, facts: tuple[str, ...]) -> OutputView:
+    language = place.language
+    state = experiment.state(params, place.base)
+    own = query(experiment.state(params))
+    tail = f"?{own}" if own else ""
+    path = f"/{language}/widgets/{experiment.name}"
+    drawing = experiment.drawing(params, outcome.result)
+    downloads = tuple(
+        Download(words, f"{path}.{ending}{tail}", True)
+        for words, ending in ((_SCRIPT[language], "py"), ("JSON", "json"), ("CSV", "csv"), ("SVG", "svg"))
+    )
+    resumes = experiment.name == "momentum"
+    return OutputView(
+        id=place.name,
+        sentence=experiment.sentence(params, outcome.result)[language],
+        drawing=drawing,
+        drawing_label=drawing.label[language],
+        table=table_view(experiment, params, outcome, language),
+        facts=facts,
+        downloads=downloads,
+        permalink=place.href(state),
+        state=query(state, place.prefix),
+        checkpoint=f"{path}/checkpoint{tail}" if resumes else "",
+        checkpoint_form=f"{path}/checkpoint" if resumes else "",
+        code_href=f"{path}{tail}#code",
+    )
+
+
+_SCRIPT = Text("script", "脚本")
+
+
+def table_view(experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> TableView:
+    table = experiment.table(params, outcome.result)
+    rows = tuple(
+        tuple(_cell(value, column, language) for value, column in zip(row, table.columns, strict=True)) for row in table.rows
+    )
+    return TableView(table.title[language], tuple(column.words[language] for column in table.columns), rows, table.marked)
+
+
+def _cell(value: Any, column: Column, language: Language) -> Cell:
+    match value:
+        case None:
+            return Cell("", "empty")
+        case bool():
+            return Cell((_YES if value else _NO)[language], "text")
+        case Text():
+            return Cell(value[language], "text")
+        case float():
+            return Cell(full(value) if column.every_digit else short(value), "number")
+        case int():
+            return Cell(full(value), "number")
+    return Cell(str(value), "text")
+
+
+_YES, _NO = Text("yes", "是"), Text("no", "否")
+
+
+def fields_view(
+    experiment: Experiment, texts: Mapping[str, str], params: Params, place: Place, problems: tuple[Problem, ...] = ()
+) -> tuple[Field, ...]:
+    """The controls with what the reader typed, or the values in force."""
+    wrong = {problem.parameter: problem.message[place.language] for problem in problems}
+    return tuple(
+        _field(parameter, texts.get(parameter.name), params, place, wrong.get(parameter.name, ""))
+        for parameter in experiment.parameters
+    )
+
+
+def _field(parameter: Parameter, typed: str | None, params: Params, place: Place, problem: str) -> Field:
+    language = place.language
+    value = parameter.write(params[parameter.name]) if typed is None else typed
+    placeholder = ""
+    if isinstance(parameter.default, Derived) and parameter.slider is None:
+        placeholder = parameter.default.words[language]
+        if typed is None and params[parameter.name] == parameter.default.value(params):
+            value = ""
+    slider = parameter.slider
+    return Field(
+        name=place.prefix + parameter.name,
+        parameter=parameter.name,
+        id=f"{place.name}-{parameter.name}",
+        label=parameter.label[language],
+        value=value,
+        placeholder=placeholder,
+        help=parameter.help[language] if parameter.help else "",
+        range=None if slider is None else (f"{slider.low:g}", f"{slider.high:g}", f"{slider.step:g}", value),
+        options=tuple(Option(name, words[language], name == value) for name, words in parameter.options)
+        if isinstance(parameter, Choice)
+        else (),
+        wide=not isinstance(parameter, Choice) and slider is None,
+        problem=problem,
+        rare=parameter.rare,
+    )
+
+
+def presets_view(experiment: Experiment, params: Params | None, place: Place) -> tuple[PresetView, ...]:
+    found = []
+    for preset in experiment.presets:
+        wanted = experiment.parse(preset.given)
+        state = experiment.state(wanted, place.base)
+        found.append(
+            PresetView(preset.words[place.language], place.href(state), query(state, place.prefix), wanted == params)
+        )
+    return tuple(found)
+
+
+def base_texts(experiment: Experiment, place: Place) -> dict[str, str]:
+    """The text of every field when the address says nothing."""
+    params = experiment.parse({}, place.base)
+    return {field.name: field.value for field in fields_view(experiment, {}, params, place)}

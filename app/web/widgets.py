@@ -1,0 +1,329 @@
+"""The gallery, a widget on a page of its own or in an iframe, its fragment, its downloads, and checkpoint files."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import UploadFile
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from app import __version__
+from app.errors import InvalidParameters, LaboratoryError, Problem
+from app.experiments import EXPERIMENTS
+from app.experiments.checkpoint import read_checkpoint
+from app.experiments.experiment import Experiment, query
+from app.experiments.parameters import Params
+from app.laboratory import Outcome, versions
+from app.language import Language, Text, other
+from app.numerals import plain
+from app.web.problems import TABLE, NotFound
+from app.web.queries import Pairs, merged, of_prefix, pairs, texts
+from app.web.rendering import Frame, base_url, fragment, page
+from app.web.site import Site
+from app.web.widget_views import Place, WidgetView, base_texts, fields_view, output_view, presets_view
+
+CONTROL = ("of", "in")
+"""Names in the query of a fragment that are no parameters: the embed asked for, and the note it stands in."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A widget in the gallery."""
+
+    widget: WidgetView
+    summary: str
+    uses: tuple[tuple[str, str], ...]
+
+
+def routes(site: Site) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/{language:language}/widgets")
+    def without_slash(language: Language) -> Response:
+        return RedirectResponse(f"/{language}/widgets/", 308)
+
+    @router.get("/{language:language}/widgets/")
+    async def gallery(request: Request, language: Language) -> Response:
+        cards = []
+        for experiment in EXPERIMENTS.values():
+            view = await widget_view(site, request, experiment, own_place(language, experiment.name, 2), ())
+            cards.append(Card(view, experiment.summary[language], uses(site, experiment.name, language)))
+        frame = Frame(
+            language, _GALLERY[language], _GALLERY_ABOUT[language], f"/{language}/widgets/",
+            f"/{other(language)}/widgets/", room="widgets",
+        )  # fmt: skip
+        return page(site, request, "gallery.html", frame, {"cards": cards})
+
+    @router.get("/{language:language}/widgets/{name}/result")
+    async def result(request: Request, language: Language, name: str) -> Response:
+        experiment = wanted(name)
+        found = pairs(request.scope["query_string"])
+        place = result_place(site, language, experiment, dict(pair for pair in found if pair[0] in CONTROL))
+        found = tuple(pair for pair in found if pair[0] not in CONTROL)
+        if place.prefix:
+            found = of_prefix(found, place.prefix) + tuple(pair for pair in found if "." not in pair[0])
+        params = read(experiment, found, place)
+        outcome = await ran(site, request, experiment, params)
+        view = output_view(experiment, params, outcome, place, facts(experiment, outcome))
+        return fragment(site, language, "widget/result.html", {"output": view})
+
+    @router.get("/{language:language}/widgets/{name}/checkpoint")
+    async def checkpoint(request: Request, language: Language, name: str) -> Response:
+        experiment = resumable(name)
+        params = read(experiment, pairs(request.scope["query_string"]), own_place(language, name))
+        saved = (await ran(site, request, experiment, params)).result["checkpoint"]
+        return attachment(json.dumps(saved, indent=1), "application/json", f"checkpoint-step-{saved['step']}.json")
+
+    @router.post("/{language:language}/widgets/{name}/checkpoint")
+    async def resume(request: Request, language: Language, name: str) -> Response:
+        experiment = resumable(name)
+        params = experiment.parse(read_checkpoint(await uploaded(request)))
+        return RedirectResponse(f"/{language}/widgets/{name}?{query(experiment.state(params))}", 303)
+
+    @router.get("/{language:language}/widgets/{name}.{ending:ending}")
+    async def download(request: Request, language: Language, name: str, ending: str) -> Response:
+        experiment = wanted(name)
+        params = read(experiment, pairs(request.scope["query_string"]), own_place(language, name))
+        if ending == "py":
+            state = query(experiment.state(params))
+            address = f"{base_url(site, request)}/{language}/widgets/{name}{'?' if state else ''}{state}"
+            return attachment(experiment.script(params, address), "text/x-python; charset=utf-8", f"{name}.py")
+        return FORMS[ending](site, experiment, params, await ran(site, request, experiment, params), language)
+
+    @router.get("/{language:language}/widgets/{name}")
+    async def alone(request: Request, language: Language, name: str) -> Response:
+        experiment, raw = wanted(name), request.scope["query_string"].decode("latin-1")
+        view = await widget_view(site, request, experiment, own_place(language, name, 1), pairs(raw))
+        frame = Frame(
+            language, experiment.title[language], experiment.summary[language], f"/{language}/widgets/{name}",
+            f"/{other(language)}/widgets/{name}", room="widgets", tail=f"?{raw}" if raw else "",
+        )  # fmt: skip
+        context = {
+            "widget": view,
+            "summary": experiment.summary[language],
+            "uses": uses(site, name, language),
+            "code": site.code[name],
+            "parameters": parameter_rows(experiment, language),
+        }
+        return page(site, request, "widget.html", frame, context, status_of(view))
+
+    @router.get("/embed/{language:language}/widgets/{name}")
+    async def embedded(request: Request, language: Language, name: str) -> Response:
+        experiment = wanted(name)
+        place = Place(language, f"/embed/{language}/widgets/{name}", name, level=1)
+        view = await widget_view(site, request, experiment, place, pairs(request.scope["query_string"]))
+        frame = Frame(
+            language, experiment.title[language], experiment.summary[language], f"/{language}/widgets/{name}",
+            f"/embed/{other(language)}/widgets/{name}", robots="noindex",
+        )  # fmt: skip
+        return page(site, request, "embed.html", frame, {"widget": view}, status_of(view))
+
+    return router
+
+
+_GALLERY = Text("Experiments", "实验")
+_GALLERY_ABOUT = Text(
+    "Experiments that run on the server, each state with an address of its own", "在服务器上运行的实验，每个状态都有自己的地址"
+)
+
+
+def wanted(name: str) -> Experiment:
+    """Raises NotFound."""
+    if name not in EXPERIMENTS:
+        raise NotFound(name)
+    return EXPERIMENTS[name]
+
+
+def resumable(name: str) -> Experiment:
+    """The experiment that has checkpoints. Raises NotFound."""
+    if name != "momentum":
+        raise NotFound(f"{name}/checkpoint")
+    return EXPERIMENTS[name]
+
+
+def own_place(language: Language, name: str, level: int = 3) -> Place:
+    return Place(language, f"/{language}/widgets/{name}", name, level=level)
+
+
+def result_place(site: Site, language: Language, experiment: Experiment, control: Mapping[str, str]) -> Place:
+    """The embed that a fragment is asked for: with the note's name its block is the base, else the defaults are."""
+    embed, slug = control.get("of", ""), control.get("in", "")
+    if not embed:
+        return own_place(language, experiment.name)
+    note = site.report.garden.note(language, slug) if slug else None
+    block = next((one for one in note.embeds if one.name == embed), None) if note else None
+    page_path = f"/{language}/{slug}" if note else f"/{language}/widgets/{experiment.name}"
+    return Place(language, page_path, embed, f"{embed}.", block.given if block else None, slug)
+
+
+def read(experiment: Experiment, found: Pairs, place: Place) -> Params:
+    """The parameters of a query; raises InvalidParameters with every problem."""
+    given, twice = texts(found)
+    if not twice:
+        return experiment.parse(given, place.base)
+    try:
+        experiment.parse(merged(given, twice), place.base)
+    except InvalidParameters as wrong:
+        twice = (*twice, *wrong.problems)
+    raise InvalidParameters(twice)
+
+
+async def ran(site: Site, request: Request, experiment: Experiment, params: Params) -> Outcome:
+    """The outcome, within the slots of this client. Raises LaboratoryError."""
+    client = request.client.host if request.client else ""
+    with site.slots.held(client):
+        return await site.laboratory.run(experiment, params)
+
+
+async def widget_view(site: Site, request: Request, experiment: Experiment, place: Place, found: Pairs) -> WidgetView:
+    """The panel in the state of a query; what cannot be read or run is explained in it, above the base state."""
+    known = {parameter.name for parameter in experiment.parameters}
+    found = tuple(pair for pair in found if pair[0] in known or "." in pair[0])
+    given = texts(found)[0]
+    problems: tuple[Problem, ...] = ()
+    message = ""
+    try:
+        params = read(experiment, found, place)
+    except InvalidParameters as wrong:
+        problems, params = wrong.problems, experiment.parse({}, place.base)
+    output = None
+    try:
+        outcome = await ran(site, request, experiment, params)
+        output = output_view(experiment, params, outcome, place, facts(experiment, outcome))
+    except LaboratoryError as failed:
+        message = TABLE[type(failed)].title[place.language]
+    language, name = place.language, experiment.name
+    control = [("of", place.name), ("in", place.note)] if place.prefix else []
+    tail = query(dict(control))
+    return WidgetView(
+        id=place.name,
+        prefix=place.prefix,
+        experiment=name,
+        title=experiment.title[language],
+        exact=experiment.exact,
+        presets=presets_view(experiment, None if problems else params, place),
+        fields=fields_view(experiment, given if problems else {}, params, place, problems),
+        hidden=place.others,
+        action=place.page + (f"#{place.name}" if place.prefix else ""),
+        result=f"/{language}/widgets/{name}/result{'?' if tail else ''}{tail}",
+        base=base_texts(experiment, place),
+        live=not experiment.torch,
+        output=output,
+        message=message,
+        problems=tuple(f"{problem.parameter}: {problem.message[language]}" for problem in problems),
+        own_page=f"/{language}/widgets/{name}",
+        embed_page=f"/embed/{language}/widgets/{name}",
+        level=place.level,
+    )
+
+
+def status_of(*views: WidgetView) -> int:
+    """422 when a value in the address is wrong."""
+    return 422 if any(view.problems for view in views) else 200
+
+
+def facts(experiment: Experiment, outcome: Outcome) -> tuple[str, ...]:
+    """What could change the result: the versions it was computed with."""
+    used = outcome.recorded or versions()
+    found = [f"Python {used['python']}"]
+    if experiment.torch:
+        found.append(f"torch {used['torch']}")
+    if outcome.recorded and outcome.recorded.get("processor"):
+        found.append(str(outcome.recorded["processor"]))
+    return tuple(found)
+
+
+def uses(site: Site, name: str, language: Language) -> tuple[tuple[str, str], ...]:
+    """Title and address of each place of a note where the experiment is embedded."""
+    return tuple(
+        (note.title, f"/{language}/{note.slug}#{embed.name}")
+        for note in site.report.garden.notes(language)
+        for embed in note.embeds
+        if embed.experiment == name
+    )
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    name: str
+    label: str
+    default: str
+    accepts: str
+
+
+def parameter_rows(experiment: Experiment, language: Language) -> tuple[ParameterRow, ...]:
+    written = experiment.written(experiment.parse({}))
+    return tuple(
+        ParameterRow(parameter.name, parameter.label[language], written[parameter.name], parameter.accepts[language])
+        for parameter in experiment.parameters
+    )
+
+
+async def uploaded(request: Request) -> str:
+    """The text of a checkpoint: the body itself as JSON, else the form's file, else its text field."""
+    if "form" not in request.headers.get("content-type", ""):
+        return (await request.body()).decode("utf-8", errors="replace")
+    form = await request.form()
+    file, text = form.get("file"), form.get("text")
+    if isinstance(file, UploadFile) and file.size:
+        return (await file.read()).decode("utf-8", errors="replace").removeprefix("\ufeff")
+    return text if isinstance(text, str) else ""
+
+
+def attachment(text: str, media_type: str, name: str) -> Response:
+    return Response(text, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def as_data(experiment: Experiment, params: Params, outcome: Outcome) -> dict[str, Any]:
+    """A state as the JSON of the API."""
+    used = outcome.recorded or versions()
+    return {
+        "widget": experiment.name,
+        "params": plain(dict(params)),
+        "result": plain(outcome.result),
+        "provenance": {
+            "python": used["python"],
+            "torch": used["torch"] if experiment.torch else None,
+            "platform": used["platform"],
+            "elapsed_ms": outcome.elapsed_ms,
+            "version": __version__,
+        },
+    }
+
+
+def _json(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
+    return JSONResponse(as_data(experiment, params, outcome), headers={"Server-Timing": f"run;dur={outcome.elapsed_ms}"})
+
+
+def _csv(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
+    table = experiment.table(params, outcome.result)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([column.name for column in table.columns])
+    for row in table.rows:
+        writer.writerow(["" if cell is None else cell[language] if isinstance(cell, Text) else _raw(cell) for cell in row])
+    return attachment(out.getvalue(), "text/csv; charset=utf-8", f"{experiment.name}.csv")
+
+
+def _raw(cell: object) -> object:
+    return repr(cell) if isinstance(cell, float) else str(cell).lower() if isinstance(cell, bool) else cell
+
+
+def _svg(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
+    drawing = experiment.drawing(params, outcome.result)
+    text = site.templates.get_template("drawing.svg").render(
+        drawing=drawing, language=language, title=experiment.sentence(params, outcome.result)[language]
+    )
+    return Response(text, media_type="image/svg+xml")
+
+
+FORMS: dict[str, Callable[[Site, Experiment, Params, Outcome, Language], Response]] = {
+    "json": _json,
+    "csv": _csv,
+    "svg": _svg,
+}
+ENDINGS = (*FORMS, "py")

@@ -1,0 +1,140 @@
+"""The words of the interface, each in both languages; templates read them as `words.name`."""
+
+from app.language import Language, Text
+
+WORDS: dict[str, Text] = {
+    "skip": Text("Skip to the text", "跳到正文"),
+    "notes": Text("Notes", "笔记"),
+    "widgets": Text("Experiments", "实验"),
+    "concepts": Text("Concepts", "概念"),
+    "main_menu": Text("Main menu", "主菜单"),
+    "theme": Text("Light or dark", "明暗"),
+    "contents": Text("Contents", "目录"),
+    "planted": Text("planted", "种于"),
+    "tended": Text("tended", "照料于"),
+    "minutes": Text("{} min", "约 {} 分钟"),
+    "not_dated": Text("not dated", "日期未知"),
+    "footnotes": Text("Notes and sources", "注释与出处"),
+    "correct": Text("Correct this page", "修正本页"),
+    "source": Text("Source of this page", "本页源文件"),
+    "licence": Text("Text: {}", "文字许可：{}"),
+    "by": Text("by {}", "作者：{}"),
+    "program": Text("Grown with Perennial {}", "由 Perennial {} 生成"),
+    "api": Text("For programs", "程序接口"),
+    "presets": Text("Presets", "预设"),
+    "controls": Text("Parameters", "参数"),
+    "more": Text("More parameters", "更多参数"),
+    "compute": Text("Compute", "计算"),
+    "exact": Text("exact", "精确"),
+    "exact_why": Text("IEEE arithmetic written out: the same bits on every machine", "逐步写出的 IEEE 运算：在任何机器上逐位相同"),
+    "measured": Text("measured", "实测"),
+    "measured_why": Text("run with torch: versions and processors differ", "用 torch 运行：版本与处理器不同，结果可能不同"),
+    "code": Text("code that ran", "执行的代码"),
+    "script": Text("script", "脚本"),
+    "permalink": Text("link to this state", "此状态的链接"),
+    "own_page": Text("page of its own", "单独打开"),
+    "embed_it": Text("for an iframe", "嵌入其他网页"),
+    "recorded": Text("recorded on", "记录于"),
+    "stale": Text("The result shown belongs to the values before.", "显示的仍是之前那组值的结果。"),
+    "unreachable": Text("The server did not answer; the result shown belongs to the values before.", "服务器没有应答；显示的仍是之前那组值的结果。"),
+    "computing": Text("computing", "计算中"),
+    "wrong": Text("This cannot be computed", "这组值无法计算"),
+    "checkpoint": Text("Checkpoint", "检查点"),
+    "checkpoint_save": Text("Download this checkpoint", "下载这个检查点"),
+    "checkpoint_load": Text("Resume from a checkpoint file", "从检查点文件恢复"),
+    "checkpoint_file": Text("A file", "文件"),
+    "checkpoint_text": Text("or its text", "或粘贴其内容"),
+    "checkpoint_go": Text("Resume from it", "从它恢复"),
+    "checkpoint_back": Text("Back to the experiment", "回到实验"),
+    "checkpoint_wrong": Text("This file cannot be resumed from", "无法从这个文件恢复"),
+    "yes": Text("yes", "是"),
+    "no": Text("no", "否"),
+    "none": Text("–", "–"),
+    "network": Text("Concept network", "概念网络"),
+    "network_caption": Text(
+        "A solid line joins a concept to the section that marks it first; a dashed one shows where it comes back."
+        " Dashed lines are repetition, not cause.",
+        "实线把概念与最先标记它的章节相连；虚线表示它在别处再次出现。虚线只是重复，不是因果。",
+    ),
+    "network_filter": Text("Filter by name", "按名称筛选"),
+    "network_kinds": Text("Show", "显示"),
+    "network_list": Text("The same as a list", "以列表查看"),
+    "kind_note": Text("note", "笔记"),
+    "kind_section": Text("sections", "章节"),
+    "kind_concept": Text("concepts", "概念"),
+    "kind_repeats": Text("repetitions", "重复"),
+    "in_context": Text("read in context", "在文中阅读"),
+    "occurs": Text("Where it occurs", "出现之处"),
+    "marked": Text("marked", "已标记"),
+    "close": Text("Close", "关闭"),
+    "growth_about": Text("What is a digital garden?", "什么是数字花园？"),
+    "garden_about": Text(
+        "A digital garden is a set of notes that are tended over time, rather than posts in a row that are finished"
+        " when they are published. A note may stay unripe in public; its mark says how far it has grown. The idea"
+        " follows the writing of Andy Matuschak and Maggie Appleton.",
+        "数字花园是一组长期照料的笔记，而不是按日期排列、发布即定稿的文章。笔记可以尚未成熟就公开，"
+        "标记会说明它长到了哪一步。这个想法来自 Andy Matuschak 与 Maggie Appleton 的文章。",
+    ),
+    "growth_seedling": Text("Seedling", "幼苗"),
+    "growth_budding": Text("Budding", "含苞"),
+    "growth_evergreen": Text("Evergreen", "常青"),
+    "growth_speculative": Text("Speculative", "待验证"),
+    "about_seedling": Text("raw thoughts, reading notes, open questions", "零散的想法、阅读笔记、尚未回答的问题"),
+    "about_budding": Text(
+        "a structured thesis with preliminary mathematics or code, being revised", "有结构的论点，附初步的数学或代码，仍在修改"
+    ),
+    "about_evergreen": Text("settled, a lasting reference", "已经稳定，可长期参考"),
+    "about_speculative": Text("hypotheses with instruments to test them", "假设，连同检验它的工具"),
+    "home_title": Text("Notes that run what they say", "说到的，都真的运行过"),
+    "home_lead": Text(
+        "A garden about why training results change. Its numbers are executed instead of quoted: press one, and the"
+        " computation that gave it opens in that very state.",
+        "这座花园记录训练结果为何会变。文中的数字不是抄来的，而是执行得到的：点开一个，就能看到算出它的那一次计算。",
+    ),
+    "by_growth": Text("By growth", "按成熟程度"),
+    "by_date": Text("By date", "按日期"),
+    "gallery_lead": Text(
+        "Each of these runs on the server when a value changes, and every state has an address of its own.",
+        "每个实验都在服务器上随参数变化而运行，每个状态都有自己的地址。",
+    ),
+    "used_in": Text("Used in", "用于"),
+    "concepts_lead": Text(
+        "One term for each idea, and every place where the garden speaks of it.", "每个概念一个术语，以及花园里提到它的每一处。"
+    ),
+    "not_in_notes": Text("No note speaks of it yet.", "还没有笔记提到它。"),
+    "nearest": Text("The nearest notes", "最接近的笔记"),
+    "go_home": Text("All notes", "全部笔记"),
+    "api_title": Text("For programs", "程序接口"),
+    "api_lead": Text(
+        "Every experiment answers in JSON. The description for tools is at", "每个实验都以 JSON 应答。供工具读取的描述位于"
+    ),
+    "parameter": Text("parameter", "参数"),
+    "default": Text("default", "默认值"),
+    "accepts": Text("accepts", "取值"),
+    "last_shown": Text("Shown here is the experiment in its own state.", "这里显示的是实验自身的状态。"),
+    "colon": Text(": ", "："),
+    "stop": Text(".", "。"),
+    "listing": Text(", ", "、"),
+    "times": Text("· {} places", "· {} 处"),
+    "also": Text("also", "又称"),
+    "empty": Text("No note has been planted yet.", "还没有种下任何笔记。"),
+    "wrong_address": Text("The address asks for something that is not on this page:", "地址里有本页没有的东西："),
+    "no_such_embed": Text("no experiment on this page has that name", "本页没有叫这个名字的实验"),
+    "other_language": Text("中文", "English"),
+}
+
+
+class Words:
+    """The words in one language: `words.notes`; a missing name is an error, as a missing variable is."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return WORDS[name][self._language]
+        except KeyError:
+            raise AttributeError(f"the interface has no words called {name!r}") from None
+
+    def __getitem__(self, name: str) -> str:
+        return WORDS[name][self._language]

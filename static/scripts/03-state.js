@@ -1,0 +1,45 @@
+// The state of a widget: what is shown is stale until the answer to the newest values is there;
+// on a commit (release, Enter, preset) the state goes into the address, and is said aloud once.
+const newest = new WeakMap();
+const widgetOf = (event) => event.target.closest?.(".widget");
+
+const write = (widget, state) => {
+  const own = new Set([...widget.querySelectorAll("[data-parameter]")].map((field) => field.name));
+  const kept = location.search.slice(1).split("&").filter((part) => part && !own.has(decodeURIComponent(part.split("=")[0])));
+  const query = [...kept, ...(state ? [state] : [])].join("&");
+  history.replaceState(history.state, "", location.pathname + (query && `?${query}`) + location.hash);
+  document.dispatchEvent(new Event("garden:address"));
+};
+
+for (const name of ["input", "change"])
+  document.addEventListener(name, (event) => {
+    if (event.target.closest("form[hx-get]")) widgetOf(event).dataset.stale = "";
+  });
+
+document.addEventListener("htmx:config:request", (event) => {
+  if (widgetOf(event)) newest.set(widgetOf(event), event.detail.ctx);
+});
+
+document.addEventListener("htmx:after:swap", (event) => {
+  const widget = widgetOf(event);
+  if (!widget) return;
+  const { ctx } = event.detail, good = ctx.response.status === 200;
+  const wrong = [...widget.querySelectorAll("[data-problem]")].map((item) => item.dataset.problem);
+  for (const field of widget.querySelectorAll("[data-parameter]"))
+    if (wrong.includes(field.dataset.parameter)) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+  if (!good || newest.get(widget) !== ctx) return;
+  delete widget.dataset.stale;
+  const headline = widget.querySelector(".headline");
+  for (const preset of widget.querySelectorAll("[data-preset]"))
+    if (preset.dataset.state === headline.dataset.state) preset.setAttribute("aria-current", "true");
+    else preset.removeAttribute("aria-current");
+  if (ctx.sourceEvent.type === "input") return;
+  write(widget, headline.dataset.state);
+  widget.querySelector("[role=status]").textContent = headline.textContent;
+});
+
+document.addEventListener("htmx:error", (event) => {
+  const widget = widgetOf(event);
+  if (widget) widget.querySelector(".problems").textContent = widget.dataset.unreachable;
+});
