@@ -84,7 +84,9 @@ def check_content(
         update(report, lambda experiment, params: experiment.run(**params), shown)
         report = checked(settings)
     if format == "json":
-        typer.echo(json.dumps([asdict(fault) for fault in (*report.faults, *report.warnings)], ensure_ascii=False, indent=1))
+        typer.echo(
+            json.dumps([asdict(fault) for fault in (*report.faults, *report.warnings)], ensure_ascii=False, indent=1)
+        )
     else:
         say_faults(report.faults)
         say_warnings(report)
@@ -157,7 +159,11 @@ def log_as(settings: Settings) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer: Any = structlog.processors.JSONRenderer(ensure_ascii=False) if settings.log_format == "json" else structlog.dev.ConsoleRenderer()
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer()
+    )
     handler = logging.StreamHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(

@@ -57,7 +57,13 @@ class Laboratory:
     """Runs experiments; one per application, started and closed with it."""
 
     def __init__(
-        self, *, workers: int = 1, time_limit: float = 10.0, memory_limit: int = 1024, queue: int = 32, cache: int = 2048
+        self,
+        *,
+        workers: int = 1,
+        time_limit: float = 10.0,
+        memory_limit: int = 1024,
+        queue: int = 32,
+        cache: int = 2048,
     ) -> None:
         self._time_limit = time_limit
         self._memory_limit = memory_limit

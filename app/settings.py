@@ -28,14 +28,18 @@ class Settings(BaseSettings):
     title: str = Field(default="Perennial", description="name of the garden, in the bar and in page titles")
     author: str = Field(default="", description="who writes it; named in the footer when set")
     licence: str = Field(default="CC BY 4.0", description="licence of the content, named in the footer")
-    licence_url: str = Field(default="https://creativecommons.org/licenses/by/4.0/", description="where that licence can be read")
+    licence_url: str = Field(
+        default="https://creativecommons.org/licenses/by/4.0/", description="where that licence can be read"
+    )
     repository: str = Field(
         default="", description="address to which a note's path is added for “correct this page”; no link when empty"
     )
     default_language: Language = Field(default="en", description="language of notes whose name does not say")
     content: Path = Field(default_factory=lambda: shipped("content"), description="folder of the notes")
     drafts: bool = Field(default=False, description="serve drafts too")
-    base_url: str = Field(default="", description="public address, for absolute links; taken from the request when empty")
+    base_url: str = Field(
+        default="", description="public address, for absolute links; taken from the request when empty"
+    )
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on")
     trusted_hosts: str = Field(default="*", description="host names that are answered, parted by commas")
@@ -43,9 +47,15 @@ class Settings(BaseSettings):
     hsts: bool = Field(default=False, description="send Strict-Transport-Security, when served over HTTPS only")
     workers: int = Field(default=1, ge=1, le=64, description="worker processes for experiments that need torch")
     time_limit: float = Field(default=10.0, gt=0, description="seconds after which an experiment is stopped")
-    memory_limit: int = Field(default=1024, ge=64, description="MiB that an experiment may take above the worker's own base")
-    queue: int = Field(default=32, ge=1, description="experiments that may wait or run at once; more are told to come back")
-    client_slots: int = Field(default=4, ge=1, description="experiments that one client may have waiting or running at once")
+    memory_limit: int = Field(
+        default=1024, ge=64, description="MiB that an experiment may take above the worker's own base"
+    )
+    queue: int = Field(
+        default=32, ge=1, description="experiments that may wait or run at once; more are told to come back"
+    )
+    client_slots: int = Field(
+        default=4, ge=1, description="experiments that one client may have waiting or running at once"
+    )
     cache: int = Field(default=2048, ge=0, description="results of experiments that are kept")
     page_cache: int = Field(default=32, ge=0, description="MiB of finished pages that are kept")
     upload_limit: int = Field(default=64, ge=1, description="KiB that a checkpoint file may have")

@@ -1,5 +1,6 @@
 """A garden served on a free port of this machine, and a real browser that reads it."""
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -24,7 +25,15 @@ from app.web.assets import HTMX, HTMX_CDN
 ROOT = Path(__file__).parent.parent
 CONTENT = ROOT / "content"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 HOOK = Callable[[ASGIApp], ASGIApp]
 
 
@@ -128,6 +137,4 @@ def reader(browser: Browser, htmx_file: Path | None) -> Iterator[Callable[..., R
 
 
 def sha384(path: Path) -> str:
-    import base64
-
     return "sha384-" + base64.b64encode(hashlib.sha384(path.read_bytes()).digest()).decode()

@@ -12,6 +12,9 @@ try:
 except ImportError:  # a PyYAML without its C part
     from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
+ODD_BREAKS = dict.fromkeys((0x85, 0x2028, 0x2029), " ")
+"""What only YAML takes for the end of a line; the lines of a file are counted without them."""
+
 
 class Unreadable(Exception):
     """What is wrong, and in which line of the text, counted from 1."""
@@ -32,9 +35,10 @@ class Entry:
 def entries(text: str) -> tuple[Entry, ...]:
     """The entries of a mapping in their order; an empty text has none. Raises Unreadable."""
     try:
-        return tuple(_entries(yaml.compose(text, Loader=Loader)))
+        return tuple(_entries(yaml.compose(text.translate(ODD_BREAKS), Loader=Loader)))
     except yaml.YAMLError as error:
-        raise Unreadable(_line(error), _what(error)) from None
+        last = text.rstrip("\n").count("\n") + 1
+        raise Unreadable(min(_line(error), last), _what(error)) from None
     except RecursionError:
         raise Unreadable(1, "it is nested too deeply; write it flat") from None
 

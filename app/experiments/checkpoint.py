@@ -31,7 +31,9 @@ def read_checkpoint(text: str) -> dict[str, str]:
             problems.append(Problem(name, json.dumps(data[name])[:80] if name in data else "", wrong.message))
     if problems:
         raise InvalidCheckpoint(problems)
-    written = {name: full(value).replace("−", "-") if isinstance(value, int) else repr(value) for name, value in values.items()}
+    written = {
+        name: full(value).replace("−", "-") if isinstance(value, int) else repr(value) for name, value in values.items()
+    }
     return {
         "lr": written["lr"],
         "beta": written["beta"],

@@ -89,8 +89,8 @@ def _next_step(params: Params, before: dict[str, Any], after: dict[str, Any], pa
             f"{chinese}，两次运行在第 {part['step']} 步分开，最先不同的是 {part['quantity']}。",
         )
     return Text(
-        f"{why}, step {step} lands at w = {w}, not {expected}.",
-        f"{chinese}，第 {step} 步的 w = {w}，而不是 {expected}。",
+        f"{why}, step {step} lands at w\u00a0=\u00a0{w}, not {expected}.",
+        f"{chinese}，第 {step} 步的 w\u00a0=\u00a0{w}，而不是 {expected}。",
     )
 
 
@@ -103,7 +103,12 @@ def _reason(params: Params) -> tuple[str, str]:
     if params["restore"] == "nothing":
         changed.append(("starting again from scratch", "什么都没恢复"))
     if params["resumed_target"] != params["target"]:
-        changed.append((f"with the target moved to {short(params['resumed_target'])}", f"目标变为 {short(params['resumed_target'])} 后"))
+        changed.append(
+            (
+                f"with the target moved to {short(params['resumed_target'])}",
+                f"目标变为 {short(params['resumed_target'])} 后",
+            )
+        )
     if params["resumed_lr"] != params["lr"]:
         changed.append((f"with lr at {short(params['resumed_lr'])}", f"学习率变为 {short(params['resumed_lr'])} 后"))
     english = " and ".join(words for words, _ in changed) or "with everything restored"
@@ -111,30 +116,31 @@ def _reason(params: Params) -> tuple[str, str]:
 
 
 def _motion(params: Params, result: Result) -> Text:
-    """A second sentence where the uninterrupted run has not come to rest: how wide it still swings, and why."""
-    target = params["target"]
-    away = [abs(state["w"] - target) for state in result["uninterrupted"]]
-    if max(away[-max(len(away) // 4, 2) :]) < max(away[: max(len(away) // 4, 2)]) or max(away) == 0:
+    """A second sentence where the run hardly comes nearer to its target: what a step keeps of the distance, and why."""
+    kept, swings = _kept(params["lr"], params["beta"])
+    if kept < 0.98 or all(state["w"] == params["target"] for state in result["uninterrupted"]):
         return alike("")
-    kept = _kept(params["lr"], params["beta"])
     if kept >= 1:
         return Text(
-            " It never settles: at this rate every step throws w as far past the target as it was before.",
-            " 它永远不会停下：在这个学习率下，每一步都把 w 甩到目标另一侧同样远的地方。",
+            " It never settles: every step throws w as far past the target as it stood before it.",
+            "它永远停不下来：每一步都把 w 甩到目标的另一侧，甩得同样远。",
         )
-    halving = math.log(0.5) / math.log(kept) if kept > 0 else 1.0
+    share, halving = f"{short(100 * kept, 4)}%", math.ceil(math.log(0.5) / math.log(kept))
     return Text(
-        f" It has not settled: it still swings up to {short(max(away), 3)} away from the target,"
-        f" and takes about {math.ceil(halving)} steps to halve that.",
-        f" 它还没有稳定：离目标最远仍有 {short(max(away), 3)}，大约每 {math.ceil(halving)} 步才减半。",
+        f" It {'swings past' if swings else 'creeps towards'} the target, and a step keeps {share} of the distance:"
+        f" halving it takes {halving} steps.",
+        f"它{'在目标两侧来回摆动' if swings else '缓慢靠近目标'}，每一步留下 {share} 的距离：减半要 {halving} 步。",
     )
 
 
-def _kept(lr: float, beta: float) -> float:
-    """The share of the distance that a step keeps in the long run: the larger |root| of λ² − (1 + β − lr)λ + β."""
+def _kept(lr: float, beta: float) -> tuple[float, bool]:
+    """The share of the distance that a step keeps in the long run, and whether w changes sides on the way.
+
+    The former is the larger |root| of λ² − (1 + β − lr)λ + β, the characteristic polynomial of the recurrence.
+    """
     half = (1 + beta - lr) / 2
     inner = half * half - beta
-    return math.sqrt(beta) if inner < 0 else abs(half) + math.sqrt(inner)
+    return (math.sqrt(beta), True) if inner < 0 else (abs(half) + math.sqrt(inner), half < 0)
 
 
 def drawing(params: Params, result: Result) -> Drawing:
@@ -178,7 +184,13 @@ def table(params: Params, result: Result) -> Table:
     resumed = {state["step"]: state for state in result["resumed"]}
     empty = {"w": None, "v": None}
     rows = tuple(
-        (state["step"], state["w"], state["v"], resumed.get(state["step"], empty)["w"], resumed.get(state["step"], empty)["v"])
+        (
+            state["step"],
+            state["w"],
+            state["v"],
+            resumed.get(state["step"], empty)["w"],
+            resumed.get(state["step"], empty)["v"],
+        )
         for state in result["uninterrupted"]
     )
     part = result["first_difference"]
@@ -206,17 +218,35 @@ EXPERIMENT = Experiment(
     name="momentum",
     title=Text("Momentum, saved and resumed", "动量：保存与恢复"),
     summary=Text(
-        "A scalar run with momentum is saved, restored in whole or in part, and compared with the run that never stopped.",
+        "A scalar run with momentum is saved, restored whole or in part, and compared with one that never stopped.",
         "保存一次带动量的标量训练，全部或部分恢复，再与从未中断的运行对比。",
     ),
     exact=True,
     parameters=(
-        Number(name="lr", label=Text("learning rate η", "学习率 η"), default=0.1, low=0, above_low=True, high=2, slider=Slider(0.01, 2, 0.01)),
-        Number(name="beta", label=Text("momentum β", "动量系数 β"), default=0.9, low=0, high=1, below_high=True, slider=Slider(0, 0.99, 0.01)),
+        Number(
+            name="lr",
+            label=Text("learning rate η", "学习率 η"),
+            default=0.1,
+            low=0,
+            above_low=True,
+            high=2,
+            slider=Slider(0.01, 2, 0.01),
+        ),
+        Number(
+            name="beta",
+            label=Text("momentum β", "动量系数 β"),
+            default=0.9,
+            low=0,
+            high=1,
+            below_high=True,
+            slider=Slider(0, 0.99, 0.01),
+        ),
         Number(name="target", label=Text("target", "目标"), default=1.0, low=-LIMIT, high=LIMIT, slider=PLACE),
         Number(name="w0", label=Text("first w", "w 初值"), default=0.0, low=-LIMIT, high=LIMIT, rare=True),
         Number(name="v0", label=Text("first v", "v 初值"), default=0.0, low=-LIMIT, high=LIMIT, rare=True),
-        Whole(name="steps", label=Text("steps in all", "总步数"), default=12, low=1, high=500, slider=Slider(1, 100, 1)),
+        Whole(
+            name="steps", label=Text("steps in all", "总步数"), default=12, low=1, high=500, slider=Slider(1, 100, 1)
+        ),
         Whole(
             name="save_after",
             label=Text("saved after step", "在第几步之后保存"),
@@ -273,4 +303,4 @@ EXPERIMENT = Experiment(
     sentence=sentence,
     drawing=drawing,
     table=table,
-)  # fmt: skip
+)

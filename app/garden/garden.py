@@ -10,9 +10,6 @@ from app.garden.transclusion import Placed, expand
 from app.garden.translations import differences
 from app.language import LANGUAGES, Language, other
 
-LIKELY = 0.65
-"""How much a name must resemble another to be offered as what was meant."""
-
 Address = tuple[Language, str]
 """A language and a slug."""
 
@@ -217,15 +214,13 @@ def _follow_links(garden: Garden, faults: list[Fault]) -> dict[Address, tuple[Ba
 
 
 def _unwritten(garden: Garden, note: Note, target: str, line: int) -> Fault:
-    near = garden._names[note.language].nearest(target, LIKELY)
-    best = min(near, key=lambda slug: (-near[slug], slug), default=None)
+    best = garden._names[note.language].likely(target)
     mend = f"; did you mean '{best}'?" if best else ""
     return Fault(note.file, line, f"no note is called '{target}' yet{mend}", stops=False)
 
 
 def _no_section(note: Note, line: int, aim: Note, section: str) -> Fault:
-    near = Names({key(known): known for known in (part.id for part in aim.sections)}).nearest(section)
-    best = min(near, key=lambda known: (-near[known], known), default=None)
+    best = Names({key(part.id): part.id for part in aim.sections}).likely(section)
     known = ", ".join(part.id for part in aim.sections) or "none"
     mend = f"did you mean '{best}'?" if best else f"its sections: {known}"
     return Fault(note.file, line, f"{aim.file} has no section '{section}'; {mend}")

@@ -1,14 +1,16 @@
 """A network into a picture: the note in the centre, its sections around it, its concepts outside.
 
 Everything follows from the graph alone, so a picture is the same tomorrow. Sections stand in reading order, clockwise
-from the top; a concept stands on the side, and at the height, of the sections that it touches. Labels are measured,
-given their room first, and never overlap one another or a node.
+from the top, with as much room as their concepts need; a concept stands outside the section that marks it first.
+Labels are measured, given their room before anything else, and never overlap one another or a node.
 """
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal, get_args
 
 import networkx as nx
@@ -27,7 +29,7 @@ SIZE = {"note": 15.0, "section": 13.0, "concept": 13.0}
 WEIGHT = {"note": 1.06, "section": 1.06, "concept": 1.0}
 """How much wider letters are that are set bold."""
 RADIUS = {"note": 10.0, "section": 7.0, "concept": 5.0}
-WIDEST = {"note": 160.0, "section": 132.0, "concept": 160.0}
+WIDEST = {"note": 160.0, "section": 150.0, "concept": 160.0}
 """Of a line of a label."""
 MOST = {"note": 3, "section": 2, "concept": 3}
 """Lines of a label."""
@@ -154,12 +156,14 @@ def place(graph: "nx.Graph[str]") -> Picture:
     notes = [spot for spot in spots.values() if spot.kind == "note"]
     hub = notes[0] if len(notes) == 1 else None
     ring = [spot for spot in spots.values() if spot.kind != "concept" and spot is not hub]
-    concepts = [spot for spot in spots.values() if spot.kind == "concept"]
-    wanted = max(_needed(concepts) * 0.36, 90.0)
-    _set_ring(ring, hub, wanted)
-    left, right = _sides(graph, concepts, spots)
-    _set_side(left, -1, ring, hub)
+    homes = _homes(graph, spots, ring)
+    shares = _shares(ring, homes)
+    outside = _around(graph, homes, shares)
+    half = (len(outside) + 1) // 2
+    right, left = [spots[id] for id in outside[:half]], [spots[id] for id in reversed(outside[half:])]
+    _set_ring(ring, hub, shares, max(_height(right), _height(left)) * 0.36)
     _set_side(right, 1, ring, hub)
+    _set_side(left, -1, ring, hub)
     return _finish(graph, spots)
 
 
@@ -187,35 +191,70 @@ def _order(kind: str, data: dict[str, Any]) -> int:
     return int(data.get("order", 0)) if kind == "section" else 0
 
 
-def _set_ring(ring: Sequence[_Spot], hub: _Spot | None, half: float) -> None:
-    """Clockwise from the top on an ellipse of this half height, or as much higher as the labels need.
+def _homes(graph: "nx.Graph[str]", spots: dict[str, _Spot], ring: Sequence[_Spot]) -> dict[str, str | None]:
+    """The section that each concept stands beside: the one that marks it first, else the first that names it."""
+    rank = {spot.id: at for at, spot in enumerate(ring)}
+    homes: dict[str, str | None] = {}
+    for id in (spot.id for spot in spots.values() if spot.kind == "concept"):
+        touched = [other for other in graph[id] if other in rank]
+        first = min(
+            touched, key=lambda other: (graph.edges[id, other].get("kind") != "marks", rank[other]), default=None
+        )
+        homes[id] = first
+    return homes
 
-    An odd one stands above the centre by itself; the others stand in pairs, left and right at one height.
-    """
-    count = len(ring)
-    rows = [ring[:1]] if count % 2 else []
-    rest = ring[count % 2 :]
-    rows += [[rest[at], rest[-1 - at]] for at in range(len(rest) // 2)]
-    first = 0 if count % 2 else 0.5
-    heights = [-half * math.cos(2 * math.pi * (at + first) / count) for at in range(len(rows))]
-    for row, y in zip(rows, heights, strict=True):
-        for spot in row:
-            spot.above = y < -1
-    extents = [(max(spot.up for spot in row), max(spot.down for spot in row)) for row in rows]
-    heights = _spread(heights, extents, APART)
-    if hub and count % 2:  # the one above the centre keeps clear of it
-        heights = _below(heights, extents, -hub.up - 24)
-    reach = max((abs(y) for y in heights), default=0.0) * 1.06 + 1
-    for row, y in zip(rows, heights, strict=True):
-        on_ellipse = INNER * math.sqrt(1 - (y / reach) ** 2)
-        for spot, side in zip(row, (1, -1), strict=False):
-            spot.y, spot.x = y, 0.0
-            if len(row) == 2:
-                beside_hub = (
-                    hub is not None and spot.y - spot.up < hub.down + APART and spot.y + spot.down > -hub.up - APART
-                )
-                clear = hub.wide / 2 + APART if hub and beside_hub else APART / 2
-                spot.x = side * max(on_ellipse, clear + max(other.wide / 2 for other in row))
+
+def _shares(ring: Sequence[_Spot], homes: dict[str, str | None]) -> dict[str, float]:
+    """Where on the way around, from 0 at the top to 1, each section stands: the more concepts it has, the more room."""
+    counts = Counter(homes.values())
+    weights = [1 + counts[spot.id] for spot in ring]
+    before = accumulate(weights, initial=0)
+    return {spot.id: (b + w / 2) / sum(weights) for spot, w, b in zip(ring, weights, before, strict=False)}
+
+
+def _around(graph: "nx.Graph[str]", homes: dict[str, str | None], shares: dict[str, float]) -> list[str]:
+    """The concepts clockwise from the top, section by section; within one, towards what else they touch."""
+
+    def order(id: str) -> tuple[float, float, str]:
+        home = homes[id]
+        if home is None:
+            return 1.0, 0.0, id
+        turns = [(shares[other] - shares[home] + 0.5) % 1 - 0.5 for other in graph[id] if other in shares]
+        return shares[home], round(sum(sorted(turns)) / len(turns), 6), id
+
+    return sorted(homes, key=order)
+
+
+def _set_ring(ring: Sequence[_Spot], hub: _Spot | None, shares: dict[str, float], half: float) -> None:
+    """Clockwise in two columns bent to an ellipse of this half height, or as much higher as the labels need."""
+    half = max(half, 90.0)
+    right = [spot for spot in ring if shares[spot.id] < 0.5]
+    left = [spot for spot in reversed(ring) if shares[spot.id] >= 0.5]
+    for spot in ring:
+        spot.y = half * (1 - 4 * abs(0.5 - shares[spot.id])) if spot in left else half * (4 * shares[spot.id] - 1)
+        spot.above = spot.y < -1
+    for column in (right, left):
+        heights = _spread([spot.y for spot in column], [(spot.up, spot.down) for spot in column], APART)
+        for spot, y in zip(column, heights, strict=True):
+            spot.y = y
+    reach = max((abs(spot.y) for spot in ring), default=0.0) * 1.06 + 1
+    for side, column in ((1, right), (-1, left)):
+        for spot in column:
+            beside_hub = hub and spot.y - spot.up < hub.down + APART and spot.y + spot.down > -hub.up - APART
+            clear = spot.wide / 2 + (hub.wide / 2 + APART if hub and beside_hub else APART / 2)
+            spot.x = side * max(INNER * math.sqrt(1 - (spot.y / reach) ** 2), clear, 2 * RADIUS[spot.kind])
+    for spot in ring:  # one that is alone at the top or the bottom stands in the middle
+        if abs(shares[spot.id] - 0.5) < 0.01 and all(
+            _apart(spot, other) for other in (*ring, hub) if other is not spot
+        ):
+            spot.x = 0.0
+
+
+def _apart(spot: _Spot, other: _Spot | None) -> bool:
+    """Whether one ends before the other begins, from the top down."""
+    if other is None:
+        return True
+    return spot.y - spot.up >= other.y + other.down + APART or other.y - other.up >= spot.y + spot.down + APART
 
 
 def _spread(wanted: Sequence[float], extents: Sequence[tuple[float, float]], apart: float) -> list[float]:
@@ -228,70 +267,18 @@ def _spread(wanted: Sequence[float], extents: Sequence[tuple[float, float]], apa
     return [y - shift for y in found]
 
 
-def _below(heights: Sequence[float], extents: Sequence[tuple[float, float]], ceiling: float) -> list[float]:
-    """The first row lifted until it ends at the ceiling."""
-    return [min(heights[0], ceiling - extents[0][1]), *heights[1:]] if heights else []
-
-
-def _needed(concepts: Sequence[_Spot]) -> float:
-    """The height of one side when half the concepts stand there."""
-    rows = sum(_row(spot) for spot in concepts) / 2
-    return max(rows, min(rows * SPREAD, ROOM))
-
-
 def _row(spot: _Spot) -> float:
     return max(spot.high, 2 * RADIUS["concept"]) + 6
 
 
-def _sides(
-    graph: "nx.Graph[str]", concepts: Sequence[_Spot], spots: dict[str, _Spot]
-) -> tuple[list[_Spot], list[_Spot]]:
-    """Left and right, each from the top down, by where the sections are that a concept touches.
-
-    About as many on both sides, moving those that pull least to either.
-    """
-    pull = {spot.id: _pull(graph, spot.id, spots) for spot in concepts}
-    ordered = sorted(concepts, key=lambda spot: (*pull[spot.id], spot.id))
-    count = len(ordered)
-    slack = count // 8
-    splits = range((count + 1) // 2 - slack, (count + 1) // 2 + slack + 1)
-
-    def cost(split: int) -> tuple[float, int]:
-        wrong = sum(max(pull[spot.id][0], 0) for spot in ordered[:split])
-        wrong -= sum(min(pull[spot.id][0], 0) for spot in ordered[split:])
-        return round(wrong, 3), abs(2 * split - count)
-
-    split = min(splits, key=cost)
-
-    def angle(spot: _Spot) -> tuple[float, float, str]:
-        """First that of the section that marks it, so that solid lines do not cross; then that of all it touches."""
-        marked = [spots[other] for other in graph[spot.id] if graph.edges[spot.id, other].get("kind") == "marks"]
-        x, y = pull[spot.id]
-        own = _angle(marked[0].x, marked[0].y) if len(marked) == 1 else _angle(x, y)
-        return own, _angle(x, y), spot.id
-
-    return sorted(ordered[:split], key=angle), sorted(ordered[split:], key=angle)
-
-
-def _angle(x: float, y: float) -> float:
-    """From the top, −π/2, down to the bottom, π/2, on whichever side."""
-    return round(math.atan2(y, abs(x) + 1), 3)
-
-
-def _pull(graph: "nx.Graph[str]", id: str, spots: dict[str, _Spot]) -> tuple[float, float]:
-    """The middle of what a concept touches; where it is marked first counts three times."""
-    weights = {other: 3.0 if graph.edges[id, other].get("kind") == "marks" else 1.0 for other in graph[id]}
-    there = {other: weight for other, weight in sorted(weights.items()) if spots[other].kind != "concept"}
-    total = sum(there.values()) or 1.0
-    x = sum(spots[other].x * weight for other, weight in there.items()) / total
-    y = sum(spots[other].y * weight for other, weight in there.items()) / total
-    return round(x, 3), round(y, 3)
+def _height(side: Sequence[_Spot]) -> float:
+    rows = sum(map(_row, side))
+    return max(rows, min(rows * SPREAD, ROOM))
 
 
 def _set_side(side: Sequence[_Spot], sign: int, ring: Sequence[_Spot], hub: _Spot | None) -> None:
     """Rows from the top down at even distances, on the outer ellipse, but outside of every section beside them."""
-    rows = [_row(spot) for spot in side]
-    total = max(sum(rows), min(sum(rows) * SPREAD, ROOM))
+    rows, total = [_row(spot) for spot in side], _height(side)
     spare = (total - sum(rows)) / max(len(rows), 1)
     y = -total / 2
     inside = [spot for spot in (*ring, hub) if spot]

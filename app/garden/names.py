@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -17,8 +17,8 @@ LONGEST = 100
 """Characters of a wanted name that are looked at."""
 COMMON = 400
 """A pair of characters in more names than this tells nothing apart."""
-ALIKE = 0.5
-"""The least likeness of a name that is offered (difflib's ratio)."""
+ALIKE, LIKELY = 0.5, 0.65
+"""The least likeness (difflib's ratio) of a name that is offered, and of one that was probably meant."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -32,6 +32,8 @@ class Names:
     """The keys of one language, each with the slug that it leads to."""
 
     slugs: Mapping[str, str]
+    _likely: dict[str, str | None] = field(default_factory=dict)
+    """Answers already found: many links lead to the same note that is not written."""
 
     def slug(self, name: str) -> str | None:
         """Folders before a name and `.md` after it do no harm, as other gardens write links so."""
@@ -42,20 +44,29 @@ class Names:
         """Slugs with their likeness; a name that contains the wanted one comes before all that merely resemble it."""
         wanted = key(name[:LONGEST])
         likeness: dict[str, float] = {}
-        for found, score in self._scores(wanted):
+        for found, score in self._scores(wanted, least):
             if score >= least:
                 slug = self.slugs[found]
                 likeness[slug] = max(score, likeness.get(slug, 0.0))
         return likeness
 
-    def _scores(self, wanted: str) -> Iterator[tuple[str, float]]:
+    def likely(self, name: str) -> str | None:
+        """The slug that was probably meant, if any."""
+        wanted = key(name[:LONGEST])
+        if wanted not in self._likely:
+            near = self.nearest(wanted, LIKELY)
+            self._likely[wanted] = min(near, key=lambda slug: (-near[slug], slug), default=None)
+        return self._likely[wanted]
+
+    def _scores(self, wanted: str, least: float) -> Iterator[tuple[str, float]]:
         if not wanted:
             return
         matcher = difflib.SequenceMatcher(autojunk=False)
         matcher.set_seq2(wanted)
         for found in self._candidates(wanted):
             matcher.set_seq1(found[:LONGEST])
-            yield found, matcher.ratio()
+            if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
+                yield found, matcher.ratio()
         for found in self.slugs:
             if wanted in found:
                 yield found, 1 + len(wanted) / len(found)

@@ -85,8 +85,6 @@ def places(note: Note, concepts: Mapping[str, Concept]) -> dict[str, tuple[Place
 
 def named(text: str, spellings: Spellings) -> Iterator[tuple[int, int, str]]:
     """Where in a text which concepts are plainly named: start, end and concept; the longest spelling wins."""
-    if not spellings:
-        return
     pattern, concepts = _pattern(spellings)
     for match in pattern.finditer(_flat(text)):
         for concept in concepts.get(_plain(match[0]), ()):
@@ -102,7 +100,7 @@ def _spellings(concepts: Mapping[str, Concept], language: Language) -> Spellings
         if language == "zh":
             for spelling in (concept.label.en, *concept.also.get("en", ())):
                 pairs[(spelling, concept.id)] = None
-    return tuple(pair for pair in pairs if _plain(pair[0]))
+    return tuple(pairs)
 
 
 @lru_cache(maxsize=8)
@@ -110,14 +108,14 @@ def _pattern(spellings: Spellings) -> tuple[re.Pattern[str], dict[str, tuple[str
     """One expression for all spellings, the longest first, and the concepts of each plain spelling."""
     concepts: dict[str, tuple[str, ...]] = {}
     for spelling, concept in spellings:
-        plain = _plain(spelling)
-        concepts[plain] = tuple(dict.fromkeys((*concepts.get(plain, ()), concept)))
+        if plain := _plain(spelling):
+            concepts[plain] = tuple(dict.fromkeys((*concepts.get(plain, ()), concept)))
     longest_first = sorted(concepts, key=lambda plain: (-len(plain), plain))
     latin = [_expression(plain) for plain in longest_first if re.match(f"[{LATIN}]", plain)]
     others = [_expression(plain) for plain in longest_first if not re.match(f"[{LATIN}]", plain)]
     either = f"(?<![{LATIN}])(?:{'|'.join(latin) or '(?!)'})|(?:{'|'.join(others) or '(?!)'})"
     firsts = "".join(sorted({re.escape(plain[0]) for plain in concepts}))
-    return re.compile(f"(?=[{firsts}])(?:{either})"), concepts
+    return re.compile(f"(?=[{firsts}])(?:{either})" if concepts else "(?!)"), concepts
 
 
 def _expression(plain: str) -> str:

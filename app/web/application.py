@@ -78,7 +78,9 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
     for experiment, params in needed(report):
         record = report.measured.record(experiment, params)
         if record is not None and record.digest == experiment.digest:
-            laboratory.keep(experiment, params, Outcome(record.result, None, {**record.versions, "processor": record.processor}))
+            laboratory.keep(
+                experiment, params, Outcome(record.result, None, {**record.versions, "processor": record.processor})
+            )
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=False, cssclass="highlight", wrapcode=True)
     return Site(
         settings=settings,
@@ -138,7 +140,10 @@ def add_plain_routes(app: FastAPI, site: Site) -> None:
         @app.get("/metrics", include_in_schema=False)
         def metrics() -> Response:
             figures = vars(site.laboratory.figures)
-            lines = [f"# TYPE perennial_experiments_{name} counter\nperennial_experiments_{name}_total {n}" for name, n in figures.items()]
+            lines = [
+                f"# TYPE perennial_experiments_{name} counter\nperennial_experiments_{name}_total {n}"
+                for name, n in figures.items()
+            ]
             return PlainTextResponse("\n".join(lines) + "\n", headers={"Cache-Control": "no-store"})
 
 

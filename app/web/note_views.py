@@ -104,7 +104,9 @@ def concept_view(site: Site, concept: Concept, language: Language) -> ConceptVie
 
 def occurrence_view(note: Note, place: Occurrence, href: str = "") -> OccurrenceView:
     titles = {section.id: section.title for section in note.sections}
-    return OccurrenceView(place.sentence, f"{href}#{place.anchor}", titles.get(place.section or "", note.title), place.marked)
+    return OccurrenceView(
+        place.sentence, f"{href}#{place.anchor or 'main'}", titles.get(place.section or "", note.title), place.marked
+    )
 
 
 @dataclass(frozen=True)
@@ -151,11 +153,11 @@ class PageContext:
         prefix = f"{shown.embed}."
         here = self.found if self.home is self.page else ()
         others = tuple(pair for pair in here if "." in pair[0] and not pair[0].startswith(prefix))
-        place = WidgetPlace(self.home.language, f"/{self.home.language}/{self.home.slug}", shown.embed, prefix, others=others)
+        place = WidgetPlace(
+            self.home.language, f"/{self.home.language}/{self.home.slug}", shown.embed, prefix, others=others
+        )
         return RanShown(place.href(shown.state), shown.differs)
 
 
 def prose_html(site: Site, page: Note, prose: Prose, home: Note, found: Pairs) -> Markup:
     return Markup(html(prose, PageContext(site, page, home, found)))
-
-

@@ -4,9 +4,8 @@ import mimetypes
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
-from starlette.responses import FileResponse, RedirectResponse, Response
-
 from markupsafe import Markup
+from starlette.responses import FileResponse, RedirectResponse, Response
 
 from app.content.note import GROWTHS, Embed, Note, Prose
 from app.content.pieces import Footnotes
@@ -19,7 +18,7 @@ from app.web.queries import Pairs, of_prefix, pairs
 from app.web.rendering import Frame, page
 from app.web.site import Site
 from app.web.widget_views import Place, WidgetView
-from app.web.widgets import status_of, widget_view
+from app.web.widgets import kept_if_whole, status_of, widget_view
 from app.web.words import Words
 
 
@@ -53,7 +52,12 @@ def routes(site: Site) -> APIRouter:
         words = Words(language)
         views = [concept_view(site, concept, language) for concept in site.report.concepts.values()]
         frame = Frame(
-            language, words.concepts, words.concepts_lead, f"/{language}/concepts", f"/{other(language)}/concepts", "concepts"
+            language,
+            words.concepts,
+            words.concepts_lead,
+            f"/{language}/concepts",
+            f"/{other(language)}/concepts",
+            "concepts",
         )
         return page(site, request, "concepts.html", frame, {"concepts": views})
 
@@ -91,7 +95,8 @@ def routes(site: Site) -> APIRouter:
             tail=f"?{raw}" if raw and twin else "",
             alternate=twin is not None,
         )
-        return page(site, request, "note.html", frame, {"note": view}, status_of(*view.widgets) if not view.problems else 422)
+        status = 422 if view.problems else status_of(*view.widgets)
+        return kept_if_whole(page(site, request, "note.html", frame, {"note": view}, status), *view.widgets)
 
     @router.get("/files/{path:path}")
     def file(path: str) -> Response:

@@ -40,11 +40,19 @@ TABLE: dict[type[Exception], Row] = {
     InvalidCheckpoint: Row(422, "invalid_checkpoint", Text("This file cannot be resumed from", "无法从这个文件恢复")),
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这个地址上什么也没有长出来")),
     TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
-    Busy: Row(503, "busy", Text("Too many experiments are waiting; try again in a moment", "排队的实验太多，请稍后再试")),
-    TookTooLong: Row(504, "took_too_long", Text("The experiment was stopped at its time limit", "实验到了时间上限，已经停止")),
-    WorkerLost: Row(500, "worker_lost", Text("The process that ran the experiment ended; try again", "运行实验的进程中断了，请重试")),
+    Busy: Row(
+        503, "busy", Text("Too many experiments are waiting; try again in a moment", "排队的实验太多，请稍后再试")
+    ),
+    TookTooLong: Row(
+        504, "took_too_long", Text("The experiment was stopped at its time limit", "实验到了时间上限，已经停止")
+    ),
+    WorkerLost: Row(
+        500, "worker_lost", Text("The process that ran the experiment ended; try again", "运行实验的进程中断了，请重试")
+    ),
 }
-TOO_LONG = Row(414, "query_too_long", Text(f"The address is longer than {LONGEST_QUERY} bytes", f"地址超过 {LONGEST_QUERY} 字节"))
+TOO_LONG = Row(
+    414, "query_too_long", Text(f"The address is longer than {LONGEST_QUERY} bytes", f"地址超过 {LONGEST_QUERY} 字节")
+)
 OTHER = {
     400: Row(400, "bad_request", Text("This request cannot be read", "无法读懂这个请求")),
     404: TABLE[NotFound],
@@ -83,7 +91,11 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
     language = language_of(site, request)
     if form == "json":
         response: Response = JSONResponse(
-            {"error": row.code, "problems": [_as_json(problem, language) for problem in problems], "message": row.title[language]},
+            {
+                "error": row.code,
+                "problems": [_as_json(problem, language) for problem in problems],
+                "message": row.title[language],
+            },
             row.status,
         )
     elif form == "fragment":
@@ -121,7 +133,15 @@ def _page(site: Site, request: Request, language: Language, row: Row, error: Exc
     match = IN_PATH.match(request.url.path)
     rest = (match["rest"] or "") if match else request.url.path.strip("/")
     near = site.report.garden.nearest(language, rest) if row.status == 404 else ()
-    frame = Frame(language, row.title[language], "", f"/{language}/", f"/{'en' if language == 'zh' else 'zh'}/", robots="noindex", alternate=False)
+    frame = Frame(
+        language,
+        row.title[language],
+        "",
+        f"/{language}/",
+        f"/{'en' if language == 'zh' else 'zh'}/",
+        robots="noindex",
+        alternate=False,
+    )
     view = {
         "title": row.title[language],
         "problems": _lines(problems, language),

@@ -42,7 +42,11 @@ class Frame:
 
 def environment(folder: Path, assets: Assets, local_htmx: bool) -> Environment:
     env = Environment(
-        loader=FileSystemLoader(folder), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     env.filters["json"] = lambda value: Markup(escape(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
     env.tests["line"] = lambda shape: isinstance(shape, Line)

@@ -60,7 +60,7 @@ class Cell:
 @dataclass(frozen=True)
 class TableView:
     title: str
-    columns: tuple[str, ...]
+    columns: tuple[Cell, ...]
     rows: tuple[tuple[Cell, ...], ...]
     marked: int | None
 
@@ -91,6 +91,7 @@ class OutputView:
     checkpoint_form: str
     code_href: str
     """Where the code that ran is shown."""
+
 
 @dataclass(frozen=True)
 class WidgetView:
@@ -153,7 +154,9 @@ class Place:
         return f"{self.page}{'?' if joined else ''}{joined}" + (f"#{self.name}" if self.prefix else "")
 
 
-def output_view(experiment: Experiment, params: Params, outcome: Outcome, place: Place, facts: tuple[str, ...]) -> OutputView:
+def output_view(
+    experiment: Experiment, params: Params, outcome: Outcome, place: Place, facts: tuple[str, ...]
+) -> OutputView:
     language = place.language
     state = experiment.state(params, place.base)
     own = query(experiment.state(params))
@@ -187,9 +190,15 @@ _SCRIPT = Text("script", "脚本")
 def table_view(experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> TableView:
     table = experiment.table(params, outcome.result)
     rows = tuple(
-        tuple(_cell(value, column, language) for value, column in zip(row, table.columns, strict=True)) for row in table.rows
+        tuple(_cell(value, column, language) for value, column in zip(row, table.columns, strict=True))
+        for row in table.rows
     )
-    return TableView(table.title[language], tuple(column.words[language] for column in table.columns), rows, table.marked)
+    words = tuple(any(row[at].kind == "text" for row in rows) for at in range(len(table.columns)))
+    headings = tuple(
+        Cell(column.words[language], "text" if wordy else "number")
+        for column, wordy in zip(table.columns, words, strict=True)
+    )
+    return TableView(table.title[language], headings, rows, table.marked)
 
 
 def _cell(value: Any, column: Column, language: Language) -> Cell:

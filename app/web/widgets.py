@@ -56,7 +56,9 @@ def routes(site: Site) -> APIRouter:
             language, _GALLERY[language], _GALLERY_ABOUT[language], f"/{language}/widgets/",
             f"/{other(language)}/widgets/", room="widgets",
         )  # fmt: skip
-        return page(site, request, "gallery.html", frame, {"cards": cards})
+        return kept_if_whole(
+            page(site, request, "gallery.html", frame, {"cards": cards}), *(card.widget for card in cards)
+        )
 
     @router.get("/{language:language}/widgets/{name}/result")
     async def result(request: Request, language: Language, name: str) -> Response:
@@ -109,7 +111,7 @@ def routes(site: Site) -> APIRouter:
             "code": site.code[name],
             "parameters": parameter_rows(experiment, language),
         }
-        return page(site, request, "widget.html", frame, context, status_of(view))
+        return kept_if_whole(page(site, request, "widget.html", frame, context, status_of(view)), view)
 
     @router.get("/embed/{language:language}/widgets/{name}")
     async def embedded(request: Request, language: Language, name: str) -> Response:
@@ -120,14 +122,15 @@ def routes(site: Site) -> APIRouter:
             language, experiment.title[language], experiment.summary[language], f"/{language}/widgets/{name}",
             f"/embed/{other(language)}/widgets/{name}", robots="noindex",
         )  # fmt: skip
-        return page(site, request, "embed.html", frame, {"widget": view}, status_of(view))
+        return kept_if_whole(page(site, request, "embed.html", frame, {"widget": view}, status_of(view)), view)
 
     return router
 
 
 _GALLERY = Text("Experiments", "实验")
 _GALLERY_ABOUT = Text(
-    "Experiments that run on the server, each state with an address of its own", "在服务器上运行的实验，每个状态都有自己的地址"
+    "Experiments that run on the server, each state with an address of its own",
+    "在服务器上运行的实验，每个状态都有自己的地址",
 )
 
 
@@ -226,6 +229,13 @@ def status_of(*views: WidgetView) -> int:
     return 422 if any(view.problems for view in views) else 200
 
 
+def kept_if_whole(answer: Response, *views: WidgetView) -> Response:
+    """A page on which an experiment could not be run just now belongs to this moment only."""
+    if any(view.output is None for view in views):
+        answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
 def facts(experiment: Experiment, outcome: Outcome) -> tuple[str, ...]:
     """What could change the result: the versions it was computed with."""
     used = outcome.recorded or versions()
@@ -296,7 +306,9 @@ def as_data(experiment: Experiment, params: Params, outcome: Outcome) -> dict[st
 
 
 def _json(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
-    return JSONResponse(as_data(experiment, params, outcome), headers={"Server-Timing": f"run;dur={outcome.elapsed_ms}"})
+    return JSONResponse(
+        as_data(experiment, params, outcome), headers={"Server-Timing": f"run;dur={outcome.elapsed_ms}"}
+    )
 
 
 def _csv(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
@@ -305,7 +317,9 @@ def _csv(site: Site, experiment: Experiment, params: Params, outcome: Outcome, l
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([column.name for column in table.columns])
     for row in table.rows:
-        writer.writerow(["" if cell is None else cell[language] if isinstance(cell, Text) else _raw(cell) for cell in row])
+        writer.writerow(
+            ["" if cell is None else cell[language] if isinstance(cell, Text) else _raw(cell) for cell in row]
+        )
     return attachment(out.getvalue(), "text/csv; charset=utf-8", f"{experiment.name}.csv")
 
 

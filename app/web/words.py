@@ -26,9 +26,13 @@ WORDS: dict[str, Text] = {
     "more": Text("More parameters", "更多参数"),
     "compute": Text("Compute", "计算"),
     "exact": Text("exact", "精确"),
-    "exact_why": Text("IEEE arithmetic written out: the same bits on every machine", "逐步写出的 IEEE 运算：在任何机器上逐位相同"),
+    "exact_why": Text(
+        "IEEE arithmetic written out: the same bits on every machine", "逐步写出的 IEEE 运算：在任何机器上逐位相同"
+    ),
     "measured": Text("measured", "实测"),
-    "measured_why": Text("run with torch: versions and processors differ", "用 torch 运行：版本与处理器不同，结果可能不同"),
+    "measured_why": Text(
+        "run with torch: versions and processors differ", "用 torch 运行：版本与处理器不同，结果可能不同"
+    ),
     "code": Text("code that ran", "执行的代码"),
     "script": Text("script", "脚本"),
     "permalink": Text("link to this state", "此状态的链接"),
@@ -36,7 +40,10 @@ WORDS: dict[str, Text] = {
     "embed_it": Text("for an iframe", "嵌入其他网页"),
     "recorded": Text("recorded on", "记录于"),
     "stale": Text("The result shown belongs to the values before.", "显示的仍是之前那组值的结果。"),
-    "unreachable": Text("The server did not answer; the result shown belongs to the values before.", "服务器没有应答；显示的仍是之前那组值的结果。"),
+    "unreachable": Text(
+        "The server did not answer; the result shown belongs to the values before.",
+        "服务器没有应答；显示的仍是之前那组值的结果。",
+    ),
     "computing": Text("computing", "计算中"),
     "wrong": Text("This cannot be computed", "这组值无法计算"),
     "checkpoint": Text("Checkpoint", "检查点"),
@@ -81,7 +88,8 @@ WORDS: dict[str, Text] = {
     "growth_speculative": Text("Speculative", "待验证"),
     "about_seedling": Text("raw thoughts, reading notes, open questions", "零散的想法、阅读笔记、尚未回答的问题"),
     "about_budding": Text(
-        "a structured thesis with preliminary mathematics or code, being revised", "有结构的论点，附初步的数学或代码，仍在修改"
+        "a structured thesis with preliminary mathematics or code, being revised",
+        "有结构的论点，附初步的数学或代码，仍在修改",
     ),
     "about_evergreen": Text("settled, a lasting reference", "已经稳定，可长期参考"),
     "about_speculative": Text("hypotheses with instruments to test them", "假设，连同检验它的工具"),
@@ -99,14 +107,16 @@ WORDS: dict[str, Text] = {
     ),
     "used_in": Text("Used in", "用于"),
     "concepts_lead": Text(
-        "One term for each idea, and every place where the garden speaks of it.", "每个概念一个术语，以及花园里提到它的每一处。"
+        "One term for each idea, and every place where the garden speaks of it.",
+        "每个概念一个术语，以及花园里提到它的每一处。",
     ),
     "not_in_notes": Text("No note speaks of it yet.", "还没有笔记提到它。"),
     "nearest": Text("The nearest notes", "最接近的笔记"),
     "go_home": Text("All notes", "全部笔记"),
     "api_title": Text("For programs", "程序接口"),
     "api_lead": Text(
-        "Every experiment answers in JSON. The description for tools is at", "每个实验都以 JSON 应答。供工具读取的描述位于"
+        "Every experiment answers in JSON. The description for tools is at",
+        "每个实验都以 JSON 应答。供工具读取的描述位于",
     ),
     "parameter": Text("parameter", "参数"),
     "default": Text("default", "默认值"),

@@ -22,8 +22,9 @@ def test_a_note_needs_no_front_matter() -> None:
 def test_every_known_key_is_read() -> None:
     note, faults = read(
         matter(
-            "title: 热与噪声\nsummary: Two\n  lines.\ngrowth: Evergreen\nplanted: 2026-11-30\ntended: 2026-12-01T10:00:00\n"
-            "tags: [resume, 恢复]\naliases: [old-slug, Old Title]\ntranslates: {restore: 3e10, first: 0012}\ndraft: true\n"
+            "title: 热与噪声\nsummary: Two\n  lines.\ngrowth: Evergreen\n"
+            "planted: 2026-11-30\ntended: 2026-12-01T10:00:00\ntags: [resume, 恢复]\n"
+            "aliases: [old-slug, Old Title]\ntranslates: {restore: 3e10, first: 0012}\ndraft: true\n"
         )
     )
     assert not faults

@@ -10,7 +10,7 @@ from app.content.sentences import opening, sentence_at, sentences
     [
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
         ("w is 0.352 here. So it is.", ["w is 0.352 here.", "So it is."]),
-        ("Use SGD, e.g. Momentum, i.e. Polyak's, cf. Fig. 2. Then go.", ["Use SGD, e.g. Momentum, i.e. Polyak's, cf. Fig. 2.", "Then go."]),
+        ("Say, e.g. Momentum, i.e. Heat, cf. Fig. 2. Go.", ["Say, e.g. Momentum, i.e. Heat, cf. Fig. 2.", "Go."]),
         ("B. T. Polyak wrote it. See p. 4.", ["B. T. Polyak wrote it.", "See p. 4."]),
         ("So did I. Then we left.", ["So did I.", "Then we left."]),
         ('He said "stop." Then he left.', ['He said "stop."', "Then he left."]),

@@ -13,6 +13,7 @@ from markdown_it.token import Token
 
 from app.content.reading import here, reading
 from app.content.rules.headings import words
+from app.content.rules.text import SIGN
 
 OPENING = re.compile(r"\{\s*[^\W\d][\w.-]*\s*=")
 PAIR = re.compile(r"""\s*(?P<key>[^\W\d][\w.-]*)\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"'“”‘’{}]+))(?=[\s}])""")
@@ -28,7 +29,7 @@ def marks(md: MarkdownIt) -> None:
 
 
 def _mark(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "[" or "]{" not in state.src[state.pos : state.posMax]:
+    if state.src[state.pos] != "[" or state.src.find("]{", state.pos, state.posMax) < 0:
         return False
     end = parseLinkLabel(state, state.pos)
     if end < 0 or not OPENING.match(state.src, end + 1, state.posMax):
@@ -88,11 +89,14 @@ def _push(state: StateInline, end: int, given: dict[str, str], complaint: str) -
 
 
 def _inside(state: StateInline, end: int) -> list[Token]:
+    label = state.src[state.pos + 1 : end]
+    if not SIGN.search(label):
+        return [Token("text", "", 0, content=label)] if label else []
     children: list[Token] = []
     desk = reading(state)
     before = desk.block_line
     desk.block_line += state.src.count("\n", 0, state.pos)
-    state.md.inline.parse(state.src[state.pos + 1 : end], state.md, state.env, children)
+    state.md.inline.parse(label, state.md, state.env, children)
     desk.block_line = before
     for child in children:
         child.type = "text" if child.type == "text_special" else child.type

@@ -22,7 +22,7 @@ def wikilinks(md: MarkdownIt) -> None:
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] not in "[!":
+    if not state.src.startswith(("[[", "![["), state.pos):
         return False
     match = WIKILINK.match(state.src, state.pos, state.posMax)
     if match is None or not (match["target"].strip() or (match["sections"] or "").strip("# ")):
