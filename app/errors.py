@@ -1,14 +1,14 @@
 """Everything that can go wrong, in one tree.
 
-    PerennialError
-    ├── AuthorError          the content is wrong: stops the start, lists every fault
-    ├── ReaderError          a request is wrong: explained in place
-    │   ├── InvalidParameters
-    │   └── InvalidCheckpoint
-    └── LaboratoryError      an experiment could not be run just now
-        ├── Busy             too many wait already; come back later
-        ├── TookTooLong      stopped at its time limit
-        └── WorkerLost       the worker died, as one that is out of memory does
+PerennialError
+├── AuthorError          the content is wrong: stops the start, lists every fault
+├── ReaderError          a request is wrong: explained in place
+│   ├── InvalidParameters
+│   └── InvalidCheckpoint
+└── LaboratoryError      an experiment could not be run just now
+    ├── Busy             too many wait already; come back later
+    ├── TookTooLong      stopped at its time limit
+    └── WorkerLost       the worker died, as one that is out of memory does
 """
 
 from collections.abc import Iterable

@@ -5,6 +5,7 @@ whose death costs its reader a clear answer and nobody else anything. This proce
 """
 
 import asyncio
+import functools
 import multiprocessing
 import os
 import platform
@@ -99,6 +100,10 @@ class Laboratory:
         if self._keeps:
             self._kept[(experiment.name, params)] = outcome
 
+    def waits(self, experiment: Experiment, params: Params) -> bool:
+        """Whether the outcome takes a place in the queue: it is neither kept nor cheap."""
+        return self.known(experiment, params) is None and (experiment.torch or experiment.heavy(params))
+
     async def run(self, experiment: Experiment, params: Params) -> Outcome:
         """The outcome for these parameters.
 
@@ -170,7 +175,8 @@ class Laboratory:
         return self._pool
 
 
-def versions() -> dict[str, Any]:
+@functools.cache
+def versions() -> Mapping[str, Any]:
     """Where results come from: the versions that can change them."""
     try:
         torch: str | None = metadata.version("torch")

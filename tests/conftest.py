@@ -86,10 +86,13 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def htmx_file(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
-    """The published file, from the npm package when npm is there; None: the browser asks the CDN itself."""
+    return published_htmx(tmp_path_factory.mktemp("htmx"))
+
+
+def published_htmx(folder: Path) -> Path | None:
+    """The file as published, from the npm package when npm is there; None: the browser asks the CDN itself."""
     if shutil.which("npm") is None:
         return None
-    folder = tmp_path_factory.mktemp("htmx")
     packed = subprocess.run(["npm", "pack", f"htmx.org@{HTMX}", "--silent"], cwd=folder, capture_output=True, text=True)
     assert packed.returncode == 0, packed.stderr
     with tarfile.open(folder / packed.stdout.strip()) as package:

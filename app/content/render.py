@@ -4,6 +4,7 @@ Nothing is trusted: whatever an author wrote goes through the sanitiser last, wi
 handlers, styles and foreign addresses left out.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape, unescape
@@ -22,6 +23,11 @@ BACK = Text("Back to reference", "回到引用处")
 FOOTNOTES = Text("Footnotes", "脚注")
 UNWRITTEN = Text("Not written yet", "尚未写成")
 HERE = Text("{} here", "此处为 {}")
+
+UNBROKEN = re.compile(
+    r'(<math [^>]*display="inline">(?:(?!</math>).)*</math>)([,.;:!?，。；：！？、）)」』”’]+)', re.DOTALL
+)
+"""A formula and the punctuation behind it; browsers would begin a line with the latter."""
 
 MATHML_ELEMENTS = """
     math mi mn mo ms mtext mspace mrow mfrac msqrt mroot mstyle mpadded mphantom menclose mover munder munderover
@@ -105,7 +111,8 @@ class Context(Protocol):
 
 def html(prose: Prose, context: Context) -> str:
     """The prose as a piece of a page, every element in it closed."""
-    return SANITISER.clean("".join(_finished(prose.tokens, context)))
+    whole = "".join(_finished(prose.tokens, context))
+    return SANITISER.clean(UNBROKEN.sub(r'<span class="unbroken">\1\2</span>', whole) if "<math" in whole else whole)
 
 
 def _finished(tokens: tuple[Any, ...], context: Context) -> Iterator[str]:

@@ -19,7 +19,7 @@ def read_checkpoint(text: str) -> dict[str, str]:
     """The parameters, as texts, of a run that goes on from the file. Raises InvalidCheckpoint with every problem."""
     data = _parsed(text)
     problems = [
-        Problem(name, json.dumps(data[name])[:80], Text(
+        Problem(_shown(name), _written(data[name]), Text(
             "is not part of this run's state; resuming would lose it", "不属于这次训练的状态；从这里恢复会丢掉它"))
         for name in data if name not in FIELDS
     ]  # fmt: skip
@@ -28,7 +28,7 @@ def read_checkpoint(text: str) -> dict[str, str]:
         try:
             values[name] = _number(data, name, parameter)
         except Unreadable as wrong:
-            problems.append(Problem(name, json.dumps(data[name])[:80] if name in data else "", wrong.message))
+            problems.append(Problem(name, _written(data[name]) if name in data else "", wrong.message))
     if problems:
         raise InvalidCheckpoint(problems)
     written = {
@@ -63,7 +63,20 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _unusable(given: str, message: Text) -> InvalidCheckpoint:
-    return InvalidCheckpoint([Problem("file", given, message)])
+    return InvalidCheckpoint([Problem("file", _shown(given), message)])
+
+
+def _written(value: Any) -> str:
+    """A value of the file as it stands there, cut short."""
+    try:
+        return _shown(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "[…]"
+
+
+def _shown(text: str) -> str:
+    """At most 80 characters, each of which can stand in a page."""
+    return "".join(sign if sign.isprintable() else " " if sign.isspace() else "\ufffd" for sign in text[:80])
 
 
 def _number(data: dict[str, Any], name: str, parameter: str | None) -> float:

@@ -147,12 +147,12 @@ def drawing(params: Params, result: Result) -> Drawing:
     runs = result["uninterrupted"], result["resumed"]
     low, high = span((state["w"] for run in runs for state in run), pad=0.04)
     x = Scale(0, params["steps"], 52, 546)
-    y = Scale(low, high, 210, 34)
+    y = Scale(low, high, 210, 46)
     steps = [t for t in ticks(0, params["steps"], 6) if t == int(t)]
     shapes: list[Shape] = [*axes(x, y, x_ticks=steps, y_ticks=ticks(low, high), x_title=None)]
     saved = x(params["save_after"])
-    shapes.append(Line(((saved, 34), (saved, 210)), "soft"))
-    shapes.append(_beside(saved, 48, Text("checkpoint", "检查点")))
+    shapes.append(Line(((saved, 40), (saved, 210)), "soft"))
+    shapes.append(_beside(saved, 36, Text("checkpoint", "检查点")))
     shapes += legend((("a", Text("uninterrupted", "不中断")), ("b", Text("resumed", "恢复后"))), 52, 14)
     before, after = (tuple((x(state["step"]), y(state["w"])) for state in run) for run in runs)
     shapes += [Line(before, "a"), Line(after, "b")]

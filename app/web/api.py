@@ -15,7 +15,7 @@ from app.web.problems import NotFound
 from app.web.queries import pairs
 from app.web.rendering import Frame, page
 from app.web.site import Site
-from app.web.widgets import as_data, own_place, parameter_rows, ran, read
+from app.web.widgets import as_data, own_place, parameter_rows, ran, read, timing
 from app.web.words import Words
 
 
@@ -64,8 +64,7 @@ def one_state(site: Site, experiment: Experiment) -> Any:
     async def state(request: Request) -> JSONResponse:
         params = read(experiment, pairs(request.scope["query_string"]), own_place("en", experiment.name))
         outcome = await ran(site, request, experiment, params)
-        timing = {"Server-Timing": f"run;dur={outcome.elapsed_ms}"} if outcome.elapsed_ms is not None else {}
-        return JSONResponse(as_data(experiment, params, outcome), headers=timing)
+        return JSONResponse(as_data(experiment, params, outcome), headers=timing(outcome))
 
     return state
 
@@ -127,9 +126,10 @@ STATE = {
 }
 PROBLEMS = {
     "type": "object",
-    "required": ["error", "problems"],
+    "required": ["error", "problems", "message"],
     "properties": {
         "error": {"type": "string"},
+        "message": {"type": "string"},
         "problems": {
             "type": "array",
             "items": {
@@ -149,5 +149,8 @@ def _as_json(schema: dict[str, Any], words: str) -> dict[str, Any]:
 RESPONSES: dict[int | str, dict[str, Any]] = {
     200: _as_json(STATE, "The state, with every parameter as resolved"),
     422: _as_json(PROBLEMS, "Parameters that cannot be computed, every problem listed"),
+    414: _as_json(PROBLEMS, "A query that is too long"),
+    500: _as_json(PROBLEMS, "The process that ran the experiment ended"),
     503: _as_json(PROBLEMS, "Too many experiments are waiting; Retry-After says when to come back"),
+    504: _as_json(PROBLEMS, "The experiment was stopped at its time limit"),
 }

@@ -64,12 +64,11 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
     inner: ASGIApp = Bodies(app, settings.upload_limit * 1024)
     inner = Queries(inner, lambda request: problems.too_long(site, request))
-    inner = Headers(CompressMiddleware(inner, minimum_size=500), settings.hsts)
-    outer: ASGIApp = Head(Shelf(inner, kept))
     hosts = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if hosts != ["*"]:
-        outer = TrustedHostMiddleware(outer, [*hosts, "127.0.0.1", "localhost"])
-    return outer
+        inner = TrustedHostMiddleware(inner, [*hosts, "127.0.0.1", "localhost"])
+    inner = Headers(CompressMiddleware(inner, minimum_size=500), settings.hsts)
+    return Head(Shelf(inner, kept))
 
 
 def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Site:
@@ -78,9 +77,8 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
     for experiment, params in needed(report):
         record = report.measured.record(experiment, params)
         if record is not None and record.digest == experiment.digest:
-            laboratory.keep(
-                experiment, params, Outcome(record.result, None, {**record.versions, "processor": record.processor})
-            )
+            where = {"platform": record.processor, **record.versions, "processor": record.processor}
+            laboratory.keep(experiment, params, Outcome(record.result, None, where))
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=False, cssclass="highlight", wrapcode=True)
     return Site(
         settings=settings,

@@ -92,7 +92,7 @@ class Headers:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["content-security-policy"] = POLICY + ancestors
+                headers.setdefault("content-security-policy", POLICY + ancestors)
                 headers["x-content-type-options"] = "nosniff"
                 headers["referrer-policy"] = "strict-origin-when-cross-origin"
                 if self.hsts:

@@ -28,13 +28,18 @@ def accepted(header: str, fallback: Language) -> Language:
     return best[1]
 
 
-def wants_markdown(request: Request) -> bool:
-    return "text/markdown" in request.headers.get("accept", "")
+def wants_markdown(accept: str) -> bool:
+    """Whether an `Accept` header names markdown and does not weigh a page more."""
+    if "text/markdown" not in accept:
+        return False
+    parts = (item.partition(";") for item in accept.split(","))
+    weights = {kind.strip(): _weight(rest) for kind, _, rest in parts}
+    return weights.get("text/markdown", 0.0) > 0 and weights["text/markdown"] >= weights.get("text/html", 0.0)
 
 
 def _weight(rest: str) -> float:
     name, _, value = rest.strip().partition("=")
-    if name.strip() != "q":
+    if name.strip().lower() != "q":
         return 1.0
     try:
         return float(value)

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from app.content.note import Concept, Growth, Note, Prose, Ran
 from app.content.render import ConceptShown, LinkTo, RanShown, html
 from app.experiments.experiment import query
+from app.garden.names import key
 from app.garden.network import Place as Occurrence
 from app.garden.network import places
 from app.language import Language
@@ -138,7 +139,8 @@ class PageContext:
         same = note is self.page
         tail = f"#{aim.section}" if aim.section else ""
         href = tail if same and tail else f"/{aim.language}/{aim.slug}{tail}"
-        return LinkTo(href, aim.title, note.growth if note else None)
+        named = section or key(target) == key(aim.slug)
+        return LinkTo(href, aim.title, note.growth if note else None, aim.title if named else "")
 
     def concept(self, id: str) -> ConceptShown:
         concept = self.site.report.concepts[id]

@@ -14,7 +14,7 @@ from app.web.negotiation import preferred, wants_markdown
 from app.web.network_views import NetworkView, network_view
 from app.web.note_views import Block, card, concept_view, listed, prose_html
 from app.web.problems import NotFound
-from app.web.queries import Pairs, of_prefix, pairs
+from app.web.queries import Pairs, of_prefix, pairs, written
 from app.web.rendering import Frame, page
 from app.web.site import Site
 from app.web.widget_views import Place, WidgetView
@@ -77,12 +77,12 @@ def routes(site: Site) -> APIRouter:
     @router.get("/{language:language}/{slug}")
     async def note(request: Request, language: Language, slug: str) -> Response:
         if (moved := garden.redirect(language, slug)) is not None:
-            raw = request.scope["query_string"].decode("latin-1")
+            raw = written(request.scope["query_string"])
             return RedirectResponse(f"/{language}/{moved}{'?' if raw else ''}{raw}", 301)
         one = found(language, slug)
-        if wants_markdown(request):
+        if wants_markdown(request.headers.get("accept", "")):
             return markdown(one)
-        raw = request.scope["query_string"].decode("latin-1")
+        raw = written(request.scope["query_string"])
         view = await note_page(site, request, one, pairs(raw))
         twin = garden.translation(one)
         frame = Frame(
@@ -103,7 +103,9 @@ def routes(site: Site) -> APIRouter:
         if path not in site.files:
             raise NotFound(path)
         kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+        headers = {
+            "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
+        }
         return FileResponse(site.settings.content / path, media_type=kind, headers=headers)
 
     def found(language: Language, slug: str) -> Note:

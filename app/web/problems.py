@@ -19,6 +19,9 @@ from app.web.site import Site
 
 IN_PATH = re.compile(r"^/(?:embed/)?(en|zh)(?:/(?P<rest>.*))?$")
 
+FRAGMENT = re.compile(r"^/(en|zh)/widgets/[^/]+/result$")
+CHECKPOINT = "/checkpoint"
+
 
 class NotFound(Exception):
     """No page at this address; `what` names what was looked for."""
@@ -76,7 +79,9 @@ def install(app: FastAPI, site: Site) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             row = OTHER.get(error.status_code, OTHER[400])
-            return explained(site, request, row, error)
+            response = explained(site, request, row, error)
+            response.headers.update(error.headers or {})
+            return response
         return explained(site, request, TABLE[type(error)], error)
 
     for kind in TABLE:
@@ -114,7 +119,7 @@ def form_of(request: Request) -> str:
     path = request.url.path
     if path.startswith("/api/") or path.endswith(".json"):
         return "json"
-    return "fragment" if path.endswith("/result") else "page"
+    return "fragment" if FRAGMENT.match(path) else "page"
 
 
 def language_of(site: Site, request: Request) -> Language:
@@ -130,8 +135,9 @@ def language_of(site: Site, request: Request) -> Language:
 
 def _page(site: Site, request: Request, language: Language, row: Row, error: Exception) -> Response:
     problems = error.problems if isinstance(error, ReaderError) else ()
-    match = IN_PATH.match(request.url.path)
-    rest = (match["rest"] or "") if match else request.url.path.strip("/")
+    path = request.url.path
+    match = IN_PATH.match(path)
+    rest = (match["rest"] or "") if match else path.strip("/")
     near = site.report.garden.nearest(language, rest) if row.status == 404 else ()
     frame = Frame(
         language,
@@ -146,8 +152,7 @@ def _page(site: Site, request: Request, language: Language, row: Row, error: Exc
         "title": row.title[language],
         "problems": _lines(problems, language),
         "near": [(note.title, f"/{note.language}/{note.slug}", note.summary) for note in near],
-        "status": row.status,
-        "back": request.headers.get("referer", "") if row.status == 422 else "",
+        "back": path.removesuffix(CHECKPOINT) if path.endswith(CHECKPOINT) and row.status != 404 else "",
     }
     return page(site, request, "error.html", frame, view, row.status)
 

@@ -1,7 +1,8 @@
 """Query strings into texts by name; nothing is dropped silently."""
 
+import string
 from collections.abc import Iterable, Mapping
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from app.errors import Problem
 from app.language import Text
@@ -11,8 +12,13 @@ Pairs = tuple[tuple[str, str], ...]
 
 def pairs(raw: bytes | str) -> Pairs:
     """Names and texts in order, empty ones kept; bytes that are not UTF-8 read as U+FFFD."""
-    text = raw.decode("latin-1") if isinstance(raw, bytes) else raw
+    text = written(raw) if isinstance(raw, bytes) else raw
     return tuple(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=None))
+
+
+def written(raw: bytes) -> str:
+    """A query string as it can stand in an address: what is not ASCII in it is escaped."""
+    return quote(raw, safe=string.punctuation)
 
 
 def texts(found: Iterable[tuple[str, str]]) -> tuple[dict[str, str], tuple[Problem, ...]]:

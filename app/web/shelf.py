@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.web.negotiation import wants_markdown
+
 Headers = list[tuple[bytes, bytes]]
-Key = tuple[str, bytes, bytes, bytes, bytes]
+Key = tuple[str, str, bytes, bytes, bytes, bytes]
 
 NOT_KEPT = (b"set-cookie", b"server-timing")
 """An answer with one of these belongs to one request."""
@@ -22,13 +24,15 @@ class Finished:
     headers: Headers
     etag: bytes
     body: bytes
+    size: int
+    """Bytes that it takes on the shelf, its key included."""
 
 
 class Kept(LRUCache[Key, Finished]):
     """Finished answers, those asked for most recently, up to a number of bytes."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(size, getsizeof=lambda one: len(one.body) + 1024)
+        super().__init__(size, getsizeof=lambda one: one.size)
 
 
 class Shelf:
@@ -44,10 +48,11 @@ class Shelf:
             return
         asked = dict(scope["headers"])
         key = (
+            scope["scheme"],
             scope["path"],
             scope["query_string"],
             asked.get(b"accept-encoding", b""),
-            b"markdown" if b"text/markdown" in asked.get(b"accept", b"") else b"",
+            b"markdown" if wants_markdown(asked.get(b"accept", b"").decode("latin-1")) else b"",
             asked.get(b"host", b""),
         )
         found = self.kept.get(key)
@@ -71,10 +76,10 @@ class Shelf:
             else:
                 parts.append(message.get("body", b""))
                 if not message.get("more_body", False):
-                    finished = _finished(start["headers"], b"".join(parts))
+                    finished = _finished(key, start["headers"], b"".join(parts))
 
         await self.app(scope, receive, watch)
-        if finished is not None and len(finished.body) + 1024 <= self.kept.maxsize:
+        if finished is not None and finished.size <= self.kept.maxsize:
             self.kept[key] = finished
         return finished
 
@@ -85,12 +90,13 @@ def _can_be_kept(message: Message) -> bool:
     return message["status"] == 200 and not private and not names.intersection(NOT_KEPT)
 
 
-def _finished(headers: Headers, body: bytes) -> Finished:
+def _finished(key: Key, headers: Headers, body: bytes) -> Finished:
     etag = b'"' + hashlib.sha256(body).hexdigest()[:24].encode() + b'"'
     kept = [(name, value) for name, value in headers if name.lower() not in (b"etag", b"content-length")]
     if all(name.lower() != b"cache-control" for name, _ in kept):
         kept.append((b"cache-control", b"no-cache"))
-    return Finished([*kept, (b"etag", etag), (b"content-length", str(len(body)).encode())], etag, body)
+    size = len(body) + sum(map(len, key)) + 1024
+    return Finished([*kept, (b"etag", etag), (b"content-length", str(len(body)).encode())], etag, body, size)
 
 
 async def _answer(finished: Finished, known: bytes, send: Send) -> None:

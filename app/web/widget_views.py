@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.drawing import Drawing
-from app.errors import Problem
+from app.errors import LaboratoryError, Problem
 from app.experiments.experiment import Column, Experiment, query
 from app.experiments.parameters import Choice, Derived, Parameter, Params
 from app.laboratory import Outcome
@@ -115,8 +115,10 @@ class WidgetView:
     live: bool
     """Whether it follows a drag; a slow one waits for release."""
     output: OutputView | None
+    failure: LaboratoryError | None
+    """Why there is no output."""
     message: str
-    """Why there is no output, or why it does not belong to the controls."""
+    """The failure in words, or nothing."""
     problems: tuple[str, ...]
     own_page: str
     embed_page: str

@@ -12,7 +12,8 @@ from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from app import __version__
-from app.errors import InvalidParameters, LaboratoryError, Problem
+from app.content.note import Embed
+from app.errors import Busy, InvalidParameters, LaboratoryError, Problem
 from app.experiments import EXPERIMENTS
 from app.experiments.checkpoint import read_checkpoint
 from app.experiments.experiment import Experiment, query
@@ -21,7 +22,7 @@ from app.laboratory import Outcome, versions
 from app.language import Language, Text, other
 from app.numerals import plain
 from app.web.problems import TABLE, NotFound
-from app.web.queries import Pairs, merged, of_prefix, pairs, texts
+from app.web.queries import Pairs, merged, of_prefix, pairs, texts, written
 from app.web.rendering import Frame, base_url, fragment, page
 from app.web.site import Site
 from app.web.widget_views import Place, WidgetView, base_texts, fields_view, output_view, presets_view
@@ -98,7 +99,7 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/{language:language}/widgets/{name}")
     async def alone(request: Request, language: Language, name: str) -> Response:
-        experiment, raw = wanted(name), request.scope["query_string"].decode("latin-1")
+        experiment, raw = wanted(name), written(request.scope["query_string"])
         view = await widget_view(site, request, experiment, own_place(language, name, 1), pairs(raw))
         frame = Frame(
             language, experiment.title[language], experiment.summary[language], f"/{language}/widgets/{name}",
@@ -127,6 +128,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
+_NO_EMBED = Text("there is no such experiment in that note", "那篇笔记里没有这个实验")
 _GALLERY = Text("Experiments", "实验")
 _GALLERY_ABOUT = Text(
     "Experiments that run on the server, each state with an address of its own",
@@ -153,14 +155,22 @@ def own_place(language: Language, name: str, level: int = 3) -> Place:
 
 
 def result_place(site: Site, language: Language, experiment: Experiment, control: Mapping[str, str]) -> Place:
-    """The embed that a fragment is asked for: with the note's name its block is the base, else the defaults are."""
-    embed, slug = control.get("of", ""), control.get("in", "")
-    if not embed:
+    """The embed that a fragment is asked for: with the note's name its block is the base, else the defaults are.
+
+    Raises InvalidParameters when the note does not show this experiment under that name.
+    """
+    name, slug = control.get("of", ""), control.get("in", "")
+    if not name and not slug:
         return own_place(language, experiment.name)
-    note = site.report.garden.note(language, slug) if slug else None
-    block = next((one for one in note.embeds if one.name == embed), None) if note else None
-    page_path = f"/{language}/{slug}" if note else f"/{language}/widgets/{experiment.name}"
-    return Place(language, page_path, embed, f"{embed}.", block.given if block else None, slug)
+    if not slug:
+        return Place(language, f"/{language}/widgets/{experiment.name}", name, f"{name}.")
+    note = site.report.garden.note(language, slug)
+    placed = site.report.garden.blocks(note) if note else ()
+    embeds = [block for block in placed if isinstance(block, Embed) and block.experiment == experiment.name]
+    block = next((embed for embed in embeds if embed.name == name), None)
+    if block is None:
+        raise InvalidParameters([Problem("of", name, _NO_EMBED)])
+    return Place(language, f"/{language}/{slug}", name, f"{name}.", block.given, slug)
 
 
 def read(experiment: Experiment, found: Pairs, place: Place) -> Params:
@@ -176,7 +186,9 @@ def read(experiment: Experiment, found: Pairs, place: Place) -> Params:
 
 
 async def ran(site: Site, request: Request, experiment: Experiment, params: Params) -> Outcome:
-    """The outcome, within the slots of this client. Raises LaboratoryError."""
+    """The outcome, within the slots of this client where it has to be waited for. Raises LaboratoryError."""
+    if not site.laboratory.waits(experiment, params):
+        return await site.laboratory.run(experiment, params)
     client = request.client.host if request.client else ""
     with site.slots.held(client):
         return await site.laboratory.run(experiment, params)
@@ -188,7 +200,7 @@ async def widget_view(site: Site, request: Request, experiment: Experiment, plac
     found = tuple(pair for pair in found if pair[0] in known or "." in pair[0])
     given = texts(found)[0]
     problems: tuple[Problem, ...] = ()
-    message = ""
+    failure: LaboratoryError | None = None
     try:
         params = read(experiment, found, place)
     except InvalidParameters as wrong:
@@ -198,7 +210,7 @@ async def widget_view(site: Site, request: Request, experiment: Experiment, plac
         outcome = await ran(site, request, experiment, params)
         output = output_view(experiment, params, outcome, place, facts(experiment, outcome))
     except LaboratoryError as failed:
-        message = TABLE[type(failed)].title[place.language]
+        failure = failed
     language, name = place.language, experiment.name
     control = [("of", place.name), ("in", place.note)] if place.prefix else []
     tail = query(dict(control))
@@ -216,7 +228,8 @@ async def widget_view(site: Site, request: Request, experiment: Experiment, plac
         base=base_texts(experiment, place),
         live=not experiment.torch,
         output=output,
-        message=message,
+        failure=failure,
+        message=TABLE[type(failure)].title[place.language] if failure else "",
         problems=tuple(f"{problem.parameter}: {problem.message[language]}" for problem in problems),
         own_page=f"/{language}/widgets/{name}",
         embed_page=f"/embed/{language}/widgets/{name}",
@@ -230,9 +243,17 @@ def status_of(*views: WidgetView) -> int:
 
 
 def kept_if_whole(answer: Response, *views: WidgetView) -> Response:
-    """A page on which an experiment could not be run just now belongs to this moment only."""
-    if any(view.output is None for view in views):
+    """A page on which an experiment could not be run just now belongs to this moment only.
+
+    One that shows nothing else has the status of that failure.
+    """
+    failures = [view.failure for view in views if view.failure is not None]
+    if failures:
         answer.headers["Cache-Control"] = "no-store"
+    if failures and len(views) == 1:
+        answer.status_code = TABLE[type(failures[0])].status
+    if any(isinstance(failure, Busy) for failure in failures):
+        answer.headers["Retry-After"] = "1"
     return answer
 
 
@@ -248,13 +269,13 @@ def facts(experiment: Experiment, outcome: Outcome) -> tuple[str, ...]:
 
 
 def uses(site: Site, name: str, language: Language) -> tuple[tuple[str, str], ...]:
-    """Title and address of each place of a note where the experiment is embedded."""
-    return tuple(
-        (note.title, f"/{language}/{note.slug}#{embed.name}")
-        for note in site.report.garden.notes(language)
-        for embed in note.embeds
-        if embed.experiment == name
-    )
+    """Title and address of each note that embeds the experiment, at the first place where it does."""
+    found = []
+    for note in site.report.garden.notes(language):
+        first = next((embed for embed in note.embeds if embed.experiment == name), None)
+        if first is not None:
+            found.append((note.title, f"/{language}/{note.slug}#{first.name}"))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -284,6 +305,11 @@ async def uploaded(request: Request) -> str:
     return text if isinstance(text, str) else ""
 
 
+def timing(outcome: Outcome) -> dict[str, str]:
+    """The header that says how long it took; none for what was read from a record."""
+    return {} if outcome.elapsed_ms is None else {"Server-Timing": f"run;dur={outcome.elapsed_ms}"}
+
+
 def attachment(text: str, media_type: str, name: str) -> Response:
     return Response(text, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
@@ -306,9 +332,7 @@ def as_data(experiment: Experiment, params: Params, outcome: Outcome) -> dict[st
 
 
 def _json(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
-    return JSONResponse(
-        as_data(experiment, params, outcome), headers={"Server-Timing": f"run;dur={outcome.elapsed_ms}"}
-    )
+    return JSONResponse(as_data(experiment, params, outcome), headers=timing(outcome))
 
 
 def _csv(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:

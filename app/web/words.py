@@ -119,6 +119,7 @@ WORDS: dict[str, Text] = {
         "每个实验都以 JSON 应答。供工具读取的描述位于",
     ),
     "parameter": Text("parameter", "参数"),
+    "meaning": Text("meaning", "含义"),
     "default": Text("default", "默认值"),
     "accepts": Text("accepts", "取值"),
     "last_shown": Text("Shown here is the experiment in its own state.", "这里显示的是实验自身的状态。"),

@@ -83,6 +83,7 @@ def test_changed_data_shows_in_the_first_step_after_the_restart():
     assert first_difference(uninterrupted(), resumed) == (SAVED + 1, "v")
     assert round(resumed[1]["w"], 12) == 0.614
 
+
 def test_a_changed_learning_rate_shows_first_in_the_weight():
     resumed = train(load(checkpoint()), STEPS, lr=0.05)
     assert first_difference(uninterrupted(), resumed) == (SAVED + 1, "w")

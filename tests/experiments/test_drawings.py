@@ -64,7 +64,7 @@ def test_everything_is_drawn_inside_the_frame(name, given):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(("name", "given"), [state for state in STATES if True])
+@pytest.mark.parametrize(("name", "given"), STATES)
 def test_no_label_covers_another_or_leaves_the_frame(name, given, language):
     drawing = drawn(name, given)
     labels = [shape for shape in drawing.shapes if isinstance(shape, Label)]

@@ -107,6 +107,12 @@ def test_ordinals_are_the_bit_patterns(pair):
     assert ordinal(value, dtype) == (-pattern if value < 0 else pattern)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infinity_comes_one_place_after_the_largest_number(dtype):
+    assert ordinal(math.inf, dtype) == bits(math.inf, dtype) == ordinal(largest(dtype), dtype) + 1
+    assert ordinal(-math.inf, dtype) == -bits(math.inf, dtype)
+
+
 @given(st.lists(finite, max_size=8))
 def test_the_exact_sum_is_exact(values):
     total = sum(map(Fraction, values))

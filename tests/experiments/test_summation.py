@@ -179,6 +179,7 @@ def test_every_example_evaluates_to_its_sum_and_uses_every_term_once(state):
             assert eval(found["example"]).hex() == found["value"].hex()
         assert Counter(leaf.hex() for leaf in leaves(tree)) == Counter(term.hex() for term in stored(terms, dtype))
         assert parenthesised(tree) == found["example"]
+        assert leaves(tree)[0].hex() == stored(terms, dtype)[0].hex()  # the earliest term stands on the left
 
 
 @settings(max_examples=60, deadline=None)
@@ -223,6 +224,13 @@ def test_a_sum_can_overflow_on_some_ways_only():
     assert off[:3] == [-math.inf, 0.0, math.inf]
     assert math.isnan(off[3])
     assert (result["exact"], result["nearest"]) == ("0", 0.0)
+
+
+def test_all_ways_to_nan_are_one_entry():
+    big = 1.7e308
+    sums = summation((big, big, -big, -big, 1.0, 2.0), "float64")["sums"]
+    (ways,) = [found["ways"] for found in sums if math.isnan(found["value"])]
+    assert ways == sum(map(math.isnan, trees([big, big, -big, -big, 1.0, 2.0], "float64"))) > 1
 
 
 def test_only_zeros_below_nothing_stay_below_nothing():
