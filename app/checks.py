@@ -4,13 +4,9 @@ Exact ran numbers are executed here; measured ones are compared with `measured.j
 Nothing here imports torch: who can run measured experiments passes in how.
 """
 
-import importlib.metadata
-import json
-import os
-import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -24,66 +20,18 @@ from app.experiments.experiment import Experiment, Result
 from app.experiments.parameters import Params
 from app.garden.dates import Calendar, dated
 from app.garden.garden import Garden, grow
+from app.laboratory import versions
 from app.language import Language
+from app.measured import MEASURED, Key, Measured, Record, State, key, processor
 from app.numerals import agrees, full
 
 Run = Callable[[Experiment, Params], Result]
-State = tuple[Experiment, Params]
-"""What is computed once."""
-Key = tuple[str, str]
-"""A state as text: unlike Params, it tells −0 from 0 and finds NaN again."""
 STEP = re.compile(r"-?[0-9]+|[^\W\d]\w*")
 """A field, or an index (negative from the end)."""
-MEASURED = "measured.json"
 
 
 class Unread(Exception):
     """A path that leads nowhere in a result; says why."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a measured experiment gave somewhere, once."""
-
-    experiment: str
-    digest: str
-    """Of the code that ran."""
-    params: Mapping[str, str]
-    result: Result
-    versions: Mapping[str, str]
-    processor: str
-
-
-@dataclass(frozen=True)
-class Measured:
-    """`content/measured.json`."""
-
-    records: Mapping[Key, Record] = field(default_factory=dict)
-    unreadable: str | None = None
-    """Why the file could not be read; it then counts as empty."""
-
-    @staticmethod
-    def read(path: Path) -> "Measured":
-        if not path.exists():
-            return Measured()
-        try:
-            entries = json.loads(path.read_text(encoding="utf-8"))["records"]
-            records = [Record(**entry) for entry in entries]
-        except (ValueError, KeyError, TypeError) as error:
-            return Measured(unreadable=f"{type(error).__name__}: {error}")
-        return Measured({(record.experiment, _text(record.params)): record for record in records})
-
-    def record(self, experiment: Experiment, params: Params) -> Record | None:
-        """Whatever code it was made with; compare its digest."""
-        return self.records.get(key((experiment, params)))
-
-    def write(self, path: Path) -> None:
-        """The same records always make the same file."""
-        entries = [vars(record) for _, record in sorted(self.records.items(), key=lambda item: item[0])]
-        text = json.dumps({"records": entries}, ensure_ascii=False, indent=1, sort_keys=True)
-        part = path.with_name(path.name + ".part")
-        part.write_text(text + "\n", encoding="utf-8")
-        os.replace(part, path)
 
 
 @dataclass(frozen=True)
@@ -159,11 +107,9 @@ def check(
 
 def needed(report: Report) -> tuple[State, ...]:
     """The measured states that pages show first and that ran numbers are read from, in order."""
-    found: dict[Key, State] = {}
-    for note in report.garden.notes():
-        for state in _states(note, report.experiments):
-            if not state[0].exact:
-                found[key(state)] = state
+    states = [state for note in report.garden.notes() for state in _states(note, report.experiments)]
+    states += [(experiment, experiment.parse({})) for experiment in report.experiments.values()]
+    found = {key(state): state for state in states if not state[0].exact}
     return tuple(state for _, state in sorted(found.items(), key=lambda item: item[0]))
 
 
@@ -172,20 +118,15 @@ def update(report: Report, run: Run, states: Iterable[State] | None = None) -> M
 
     `states` is `needed(report)` for those who want to show how far it is.
     """
-    versions, processor = _versions(), _processor()
+    where, chip = versions(), processor()
     records = {}
     for experiment, params in needed(report) if states is None else states:
         result, written = run(experiment, params), experiment.written(params)
-        record = Record(experiment.name, experiment.digest, written, result, versions, processor)
+        record = Record(experiment.name, experiment.digest, written, result, where, chip)
         records[key((experiment, params))] = record
     measured = Measured(records)
     measured.write(report.content / MEASURED)
     return measured
-
-
-def key(state: State) -> Key:
-    experiment, params = state
-    return experiment.name, _text(experiment.written(params))
 
 
 def read(result: Result, path: str) -> Any:
@@ -196,16 +137,16 @@ def read(result: Result, path: str) -> Any:
         if not STEP.fullmatch(step):
             raise Unread(f"'{path}' is no path: fields and indices parted by dots, as in resumed.1.w")
         before = ".".join(steps[:at]) or "the result"
-        value = _step(value, step, before, last=at == len(steps) - 1)
+        value = _step(value, step, before)
     if isinstance(value, Mapping | list | tuple):
         raise Unread(f"{path} leads to {_kind(value)}; go on to one of its values")
     return value
 
 
-def _step(value: Any, step: str, before: str, last: bool) -> Any:
+def _step(value: Any, step: str, before: str) -> Any:
     if isinstance(value, Mapping) and step in value:
         return value[step]
-    if isinstance(value, list | tuple | str) and step == "length" and last:
+    if isinstance(value, list | tuple | str) and step == "length":
         return len(value)
     if isinstance(value, list | tuple) and re.fullmatch(r"-?[0-9]+", step):
         if -len(value) <= int(step) < len(value):
@@ -350,25 +291,5 @@ def _states(note: Note, experiments: Mapping[str, Experiment]) -> Iterator[State
             continue
 
 
-def _text(params: Mapping[str, str]) -> str:
-    return json.dumps(params, ensure_ascii=False, sort_keys=True)
-
-
 def _in_place(experiment: Experiment, params: Params) -> Result:
     return experiment.run(**params)
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("numpy", "torch"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    named = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else None
-    return named[1] if named else platform.processor() or platform.machine()

@@ -16,7 +16,7 @@ BUFFER = bytearray(1 << 20)
 
 
 def load(port: int, path: str, headers: Mapping[str, str], seconds: float, connections: int) -> dict[str, Any]:
-    """Requests per second; each connection asks again as soon as it is answered. Raises ValueError for an odd answer."""
+    """Requests per second; each connection asks again once it is answered. Raises ValueError for an odd answer."""
     lines = "".join(f"{name}: {text}\r\n" for name, text in headers.items())
     request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{lines}\r\n".encode()
     status, length = first(port, request)

@@ -42,8 +42,8 @@ def written(rows: list[Row], browser: str, seconds: float) -> str:
     head = f"""# Results
 
 {date.today().isoformat()}, {machine()}, {browser}.
-Written by `make bench` in {seconds:.0f} s. The servers, the load generator and the browser share these cores. Ratios compare
-two servers that were asked in turns within this one run; figures are medians unless they say otherwise.
+Written by `make bench` in {seconds:.0f} s. The servers, the load generator and the browser share these cores.
+Ratios compare two servers that were asked in turns within this one run; figures are medians unless they say otherwise.
 
 {verdict}
 

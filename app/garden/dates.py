@@ -131,9 +131,7 @@ def _histories(log: bytes) -> dict[str, list[_Change]]:
                 continue
             if today is not None:
                 found.setdefault(today, []).append(_Change(commit, date.fromisoformat(day), before, after))
-            if status == "A":
-                renamed[new] = None  # an older file of this name was another one
-            elif status == "R":
+            if status == "R":
                 renamed[new] = renamed.get(new)
                 renamed[old] = today
         now |= renamed

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import re
 from collections.abc import AsyncIterator
 
@@ -16,11 +17,12 @@ from starlette.types import ASGIApp
 from starlette_compress import CompressMiddleware
 
 from app import __version__
-from app.checks import Report, key, needed
+from app.checks import Report, needed
 from app.errors import LaboratoryError
 from app.experiments import EXPERIMENTS
 from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
+from app.measured import key
 from app.settings import Settings, shipped
 from app.web import api, notes, problems, widgets
 from app.web.assets import read_assets
@@ -95,6 +97,7 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
 @contextlib.asynccontextmanager
 async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
     """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here."""
+    gc.freeze()  # what stands for good is never searched for garbage, which would hold up a reader for some 60 ms
     site.laboratory.start()
     again = asyncio.ensure_future(measure_again(site, kept))
     try:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from jinja2 import Environment
 
-from app.checks import Key, Report, Shown, key
+from app.checks import Report, Shown
 from app.content.note import Note, Ran
 from app.experiments.experiment import Result
 from app.laboratory import Laboratory
+from app.measured import Key, key
 from app.settings import Settings
 from app.web.assets import Assets
 from app.web.slots import Slots

@@ -112,7 +112,7 @@ def routes(site: Site) -> APIRouter:
             "code": site.code[name],
             "parameters": parameter_rows(experiment, language),
         }
-        return kept_if_whole(page(site, request, "widget.html", frame, context, status_of(view)), view)
+        return kept_if_whole(page(site, request, "widget.html", frame, context, status_alone(view)), view)
 
     @router.get("/embed/{language:language}/widgets/{name}")
     async def embedded(request: Request, language: Language, name: str) -> Response:
@@ -123,7 +123,7 @@ def routes(site: Site) -> APIRouter:
             language, experiment.title[language], experiment.summary[language], f"/{language}/widgets/{name}",
             f"/embed/{other(language)}/widgets/{name}", robots="noindex",
         )  # fmt: skip
-        return kept_if_whole(page(site, request, "embed.html", frame, {"widget": view}, status_of(view)), view)
+        return kept_if_whole(page(site, request, "embed.html", frame, {"widget": view}, status_alone(view)), view)
 
     return router
 
@@ -197,7 +197,7 @@ async def ran(site: Site, request: Request, experiment: Experiment, params: Para
 async def widget_view(site: Site, request: Request, experiment: Experiment, place: Place, found: Pairs) -> WidgetView:
     """The panel in the state of a query; what cannot be read or run is explained in it, above the base state."""
     known = {parameter.name for parameter in experiment.parameters}
-    found = tuple(pair for pair in found if pair[0] in known or "." in pair[0])
+    found = tuple(pair for pair in found if place.prefix or pair[0] in known or "." in pair[0])
     given = texts(found)[0]
     problems: tuple[Problem, ...] = ()
     failure: LaboratoryError | None = None
@@ -242,16 +242,16 @@ def status_of(*views: WidgetView) -> int:
     return 422 if any(view.problems for view in views) else 200
 
 
-def kept_if_whole(answer: Response, *views: WidgetView) -> Response:
-    """A page on which an experiment could not be run just now belongs to this moment only.
+def status_alone(view: WidgetView) -> int:
+    """Of a page that shows nothing else: that of the failure, when there is one."""
+    return TABLE[type(view.failure)].status if view.failure else status_of(view)
 
-    One that shows nothing else has the status of that failure.
-    """
+
+def kept_if_whole(answer: Response, *views: WidgetView) -> Response:
+    """A page on which an experiment could not be run just now belongs to this moment only."""
     failures = [view.failure for view in views if view.failure is not None]
     if failures:
         answer.headers["Cache-Control"] = "no-store"
-    if failures and len(views) == 1:
-        answer.status_code = TABLE[type(failures[0])].status
     if any(isinstance(failure, Busy) for failure in failures):
         answer.headers["Retry-After"] = "1"
     return answer
@@ -297,12 +297,16 @@ def parameter_rows(experiment: Experiment, language: Language) -> tuple[Paramete
 async def uploaded(request: Request) -> str:
     """The text of a checkpoint: the body itself as JSON, else the form's file, else its text field."""
     if "form" not in request.headers.get("content-type", ""):
-        return (await request.body()).decode("utf-8", errors="replace")
-    form = await request.form()
-    file, text = form.get("file"), form.get("text")
-    if isinstance(file, UploadFile) and file.size:
-        return (await file.read()).decode("utf-8", errors="replace").removeprefix("\ufeff")
-    return text if isinstance(text, str) else ""
+        return _decoded(await request.body())
+    async with request.form() as form:
+        file, text = form.get("file"), form.get("text")
+        if isinstance(file, UploadFile) and file.size:
+            return _decoded(await file.read())
+    return text.removeprefix("\ufeff") if isinstance(text, str) else ""
+
+
+def _decoded(body: bytes) -> str:
+    return body.decode("utf-8", errors="replace").removeprefix("\ufeff")
 
 
 def timing(outcome: Outcome) -> dict[str, str]:

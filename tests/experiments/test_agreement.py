@@ -125,6 +125,12 @@ def test_a_tie_that_is_broken_is_another_order():
     assert compared([2, 1], [5, 3])["same_order"] is True
 
 
+def test_the_tolerance_is_relative_to_what_was_expected():
+    assert compared([1.0], [2.0], rtol=0.5, atol=0.0)["close"] is accepted([1.0], [2.0], "float64", rtol=0.5, atol=0.0)
+    assert compared([1.0], [2.0], rtol=0.5, atol=0.0)["close"] is True
+    assert compared([2.0], [1.0], rtol=0.5, atol=0.0)["close"] is False
+
+
 def test_zeros_of_both_signs_are_equal_in_value_not_in_bits():
     result = compared([0.0, 1.0], [-0.0, 1.0])
     assert result["bitwise"] is False

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import InvalidParameters
-from app.experiments.microbatch import EXPERIMENT, microbatch
+from app.experiments.microbatch import EXPERIMENT, microbatch, token_weights
 
 
 @st.composite
@@ -30,6 +30,13 @@ def test_ten_and_thirty_tokens_come_out_as_by_hand():
         {"count": 30, "loss": 1.0, "token_weight_unweighted": 1 / 60, "token_weight": 1 / 40},
     ]
     assert result["same_objective"] is False
+
+
+def test_batches_are_dealt_to_ranks_round_robin():
+    """10 and 20 tokens go to rank 0, 30 and 40 to rank 1: 1/(2·30) and 1/(2·70); (1/3 + 31/35)/2 = 64/105."""
+    ranked = [weights[2] for weights in token_weights([10, 30, 20, 40], 2)]
+    assert ranked == [Fraction(1, 60), Fraction(1, 140), Fraction(1, 60), Fraction(1, 140)]
+    assert microbatch((10, 30, 20, 40), (0.2, 1.0, 0.4, 0.8), 2)["rank_mean"] == pytest.approx(64 / 105, rel=1e-15)
 
 
 def test_the_case_of_transformers_34191():

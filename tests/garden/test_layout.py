@@ -150,7 +150,7 @@ def test_sections_stand_clockwise_in_reading_order_from_the_top() -> None:
     note, *sections = picture.nodes
     turns = [math.atan2(node.x - note.x, note.y - node.y) % (2 * math.pi) for node in sections]
     assert turns == sorted(turns)
-    assert turns[0] < 2 * math.pi / 7
+    assert turns[0] < math.pi / 2
 
 
 def test_the_concepts_of_a_section_stand_side_by_side() -> None:
