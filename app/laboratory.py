@@ -12,7 +12,7 @@ import platform
 import resource
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StoppedAtLimit
 from dataclasses import dataclass
 from importlib import metadata
@@ -153,7 +153,7 @@ class Laboratory:
         except StoppedAtLimit:
             self.figures.stopped += 1
             raise TookTooLong(f"{experiment.name} was stopped after {self._time_limit:g} s") from None
-        except (ProcessExpired, MemoryError, CancelledError) as lost:
+        except (ProcessExpired, BrokenExecutor, MemoryError, CancelledError) as lost:
             self.figures.lost += 1
             raise WorkerLost(f"the worker that ran {experiment.name} ended: {lost}") from None
         return outcome

@@ -173,7 +173,7 @@ def drawing(params: Params, result: Result) -> Drawing:
     labels += [Label(x(at), 202, alike(str(int(at))), "middle") for at in ticks(0, count - 1, 6) if at == int(at)]
     labels.append(Label(548, 226, Text("index; height: distance in tolerances", "序号；高度：距离是容差的几倍"), "end"))
     keys: tuple[tuple[Role, Text], ...] = (
-        ("a", Text("close", "接近")), ("b", Text("too far", "太远")), ("mark", Text("first mismatch", "首个不同")),
+        ("a", Text("close", "接近")), ("b", Text("too far", "太远")), ("mark", Text("first mismatch", "首个差异")),
     )  # fmt: skip
     shapes += [*legend(keys, 40, 14), *clear(labels, 560)]
     return Drawing(560, 232, tuple(shapes), _spoken(result, count))

@@ -78,7 +78,7 @@ def sentence(params: Params, result: Result) -> Text:
     if ranks > 1:
         return said + Text(
             f" Averaging each rank's own token mean gives {short(result['rank_mean'])}.",
-            f"{ranks} 个 rank 各自按词元平均、再取均值，得到 {short(result['rank_mean'])}。",
+            f"{ranks} 个进程各自按词元平均，再取均值，得到 {short(result['rank_mean'])}。",
         )
     small, large = min(params["counts"]), max(params["counts"])
     return said + Text(
@@ -111,7 +111,7 @@ def drawing(params: Params, result: Result) -> Drawing:
         edges += [(left, high), (right, high)]
         if ranks > 1:
             dots.append(
-                Dot((left + right) / 2, y(ranked), "mark", 4.5, Text(f"rank {at % ranks}", f"rank {at % ranks}"))
+                Dot((left + right) / 2, y(ranked), "mark", 4.5, Text(f"rank {at % ranks}", f"进程 {at % ranks}"))
             )
         labels.append(Label((left + right) / 2, 210, alike(full(count)), "middle"))
     keys: list[tuple[Role, Text]] = [
@@ -119,7 +119,7 @@ def drawing(params: Params, result: Result) -> Drawing:
         ("a", Text("token mean", "按词元平均")),
     ]
     if ranks > 1:
-        keys.append(("mark", Text("over ranks", "跨 rank")))
+        keys.append(("mark", Text("over ranks", "跨进程")))
     grid = axes(x, y, x_ticks=(), y_ticks=ticks(0, top, 4))
     lines = Line(((58, y(1)), (546, y(1))), "a"), Line(tuple(edges), "b")
     foot = Label(
@@ -144,7 +144,7 @@ def _spoken(params: Params, result: Result) -> Text:
 def table(params: Params, result: Result) -> Table:
     columns = (
         Column("batch", Text("batch", "批次")),
-        Column("rank", Text("rank", "rank")),
+        Column("rank", Text("rank", "进程")),
         Column("count", Text("tokens", "词元数")),
         Column("loss", Text("mean loss", "平均损失")),
         Column("token_weight_unweighted", Text("weight of a token, mean of means", "词元权重，均值的均值")),
@@ -161,7 +161,7 @@ def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
         message = Text(f"needs as many numbers as counts: {batches}", f"要和 counts 一样多：{batches} 个")
         problems.append(Problem("losses", ",".join(map(full, params["losses"])), message))
     if params["ranks"] > batches:
-        message = Text(f"at most one rank a batch: {batches}", f"rank 不能多于批次：最多 {batches} 个")
+        message = Text(f"at most one rank a batch: {batches}", f"进程不能多于批次：最多 {batches} 个")
         problems.append(Problem("ranks", str(params["ranks"]), message))
     return tuple(problems)
 
@@ -185,7 +185,7 @@ EXPERIMENT = Experiment(
             high=10**9,
         ),
         Numbers(name="losses", label=Text("mean losses", "平均损失"), default=(0.2, 1.0), least=1, most=16, limit=1e6),
-        Whole(name="ranks", label=Text("ranks", "rank 数"), default=1, low=1, high=16, slider=Slider(1, 4, 1)),
+        Whole(name="ranks", label=Text("ranks", "进程数"), default=1, low=1, high=16, slider=Slider(1, 4, 1)),
     ),
     run=microbatch,
     code=(token_mean, plain_mean, token_weights),
@@ -193,7 +193,7 @@ EXPERIMENT = Experiment(
     presets=(
         Preset(Text("10 and 30 tokens", "10 和 30 个词元"), {}),
         Preset(Text("equal counts", "词元数相等"), {"counts": "20,20"}),
-        Preset(Text("two ranks", "两个 rank"), {"counts": "10,30,20,40", "losses": "0.2,1,0.4,0.8", "ranks": "2"}),
+        Preset(Text("two ranks", "两个进程"), {"counts": "10,30,20,40", "losses": "0.2,1,0.4,0.8", "ranks": "2"}),
         Preset(Text("a short tail batch", "很小的尾批"), {"counts": "32,32,32,2", "losses": "0.5,0.6,0.4,3"}),
     ),
     sentence=sentence,

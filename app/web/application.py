@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI, Request
+from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -89,7 +90,7 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
         templates=environment(shipped("templates"), assets, settings.htmx == "local"),
         assets=assets,
         slots=Slots(settings.client_slots),
-        code={name: highlight(one.source, PythonLexer(), formatter) for name, one in EXPERIMENTS.items()},
+        code={name: Markup(highlight(one.source, PythonLexer(), formatter)) for name, one in EXPERIMENTS.items()},
         files=frozenset(file for note in report.garden.notes() for file in note.files),
     )
 

@@ -43,6 +43,7 @@ class Frame:
 def environment(folder: Path, assets: Assets, local_htmx: bool) -> Environment:
     env = Environment(
         loader=FileSystemLoader(folder),
+        auto_reload=False,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

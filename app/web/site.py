@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from jinja2 import Environment
+from markupsafe import Markup
 
 from app.checks import Report, Shown
 from app.content.note import Note, Ran
@@ -23,7 +24,7 @@ class Site:
     templates: Environment
     assets: Assets
     slots: Slots
-    code: Mapping[str, str]
+    code: Mapping[str, Markup]
     """The code of each experiment as highlighted HTML."""
     files: frozenset[str]
     """The files that notes refer to, relative to the content folder; no other is served."""

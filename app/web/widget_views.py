@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.drawing import Drawing
 from app.errors import LaboratoryError, Problem
@@ -50,8 +50,7 @@ class PresetView:
     current: bool
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     words: str
     kind: str
     """number, text or empty."""

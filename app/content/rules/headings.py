@@ -75,7 +75,7 @@ def plain(token: Token) -> str:
         return " "
     if token.type in ("mark", "ran"):
         return "".join(plain(child) for child in token.children or ())
-    return "" if token.type == "html_inline" else token.content
+    return "" if token.type == "html_inline" else str(token.meta.get("plain", token.content))
 
 
 def _id(title: str) -> str:

@@ -17,11 +17,15 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath.index import math_block_dollar
 
 from app.content.reading import here, reading
+from app.numerals import SUPERSCRIPT
 
 DISPLAYED = re.compile(r"\$\$(?P<latex>(?:[^$\\]|\\.)+)\$\$", re.DOTALL)
 RUNNING = re.compile(r"\$(?!\s)(?P<latex>(?:[^$\\]|\\.)+)(?<!\s)\$(?!\d)", re.DOTALL)
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
 """How many children an element has; the converter is content with fewer."""
+SPACED = frozenset("=+−-×·/<>≤≥≠≈→∈∣")
+PREFIX = re.compile(r"(^|[(\[,])\s*([+−-])\s+")
+"""A sign that belongs to the number behind it."""
 ALIGNED = re.compile(r"(\\(?:begin|end)\{)aligned\}")
 
 
@@ -44,6 +48,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
         token.content = match["latex"].strip()
         displayed = match.re is DISPLAYED
         token.meta["html"] = _mathml(token.content, "block" if displayed else "inline", here(state), state)
+        token.meta["plain"] = in_words(token.meta["html"]) or token.content
     state.pos = match.end()
     return True
 
@@ -71,6 +76,35 @@ def mathml(latex: str, display: str) -> tuple[str, str]:
         return "", str(error) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__.removesuffix("Error")).lower()
     why = _unfit(html)
     return ("", why) if why else (html, "")
+
+
+def in_words(html: str) -> str:
+    """A formula as a line of plain text, `(w − target)² / 2`: what search finds and a sentence quotes."""
+    return " ".join(_line(ElementTree.fromstring(html)).split()) if html else ""
+
+
+def _line(element: ElementTree.Element) -> str:
+    name = element.tag.rpartition("}")[2]
+    parts = [_line(child) for child in element]
+    if name == "mo":
+        sign = (element.text or "").strip()
+        return f" {sign} " if sign in SPACED else sign
+    if name in ("msup", "msub", "mfrac") and len(parts) == 2:
+        first, second = (part.strip() for part in parts)
+        if name == "mfrac":
+            return f"{first}/{second}"
+        raised = second.replace(" ", "").replace("−", "-")
+        if name == "msup" and raised == "′":
+            return f"{first}′"
+        if name == "msup" and set(raised) <= set("+-0123456789"):
+            return first + raised.translate(SUPERSCRIPT)
+        return f"{first}{'^' if name == 'msup' else '_'}{second}"
+    if name in ("msqrt", "mroot"):
+        return f"√({' '.join(parts)})"
+    if name == "mspace":
+        return " "
+    words = "".join(parts) or (element.text or "")
+    return PREFIX.sub(r"\1\2", words)
 
 
 def _unfit(html: str) -> str:
