@@ -5,6 +5,7 @@ Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
 
 import json
 import logging
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,6 +14,7 @@ import structlog
 import typer
 import uvicorn
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 
 from app import __version__
@@ -23,6 +25,7 @@ from app.garden.dates import dates, write_index
 from app.main import INDEX, checked, create_app
 from app.numerals import plain
 from app.settings import Settings
+from app.web.queries import texts
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
 note = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -54,16 +57,19 @@ def serve(
         raise typer.Exit(1) from None
     notes = len(report.garden.notes())
     note.print(f"[green]Perennial[/] {__version__}: {notes} notes at [bold]http://{settings.host}:{settings.port}/[/]")
-    uvicorn.run(
-        application,
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=settings.log_level == "debug",
-        proxy_headers=True,
-        forwarded_allow_ips=settings.trusted_proxies,
-        server_header=False,
-    )
+    try:
+        uvicorn.run(
+            application,
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            access_log=settings.log_level == "debug",
+            proxy_headers=True,
+            forwarded_allow_ips=settings.trusted_proxies,
+            server_header=False,
+        )
+    except SystemExit:  # it could not start, and has said why
+        raise typer.Exit(2) from None
 
 
 @app.command("check")
@@ -111,14 +117,16 @@ def run(
 ) -> None:
     """Run one experiment and print its result as JSON."""
     if experiment not in EXPERIMENTS:
-        note.print(f"no experiment is called {experiment!r}; there are {', '.join(EXPERIMENTS)}")
+        note.print(f"no experiment is called {escape(repr(experiment))}; there are {', '.join(EXPERIMENTS)}")
         raise typer.Exit(2)
-    given = dict(word.partition("=")[::2] for word in parameters or [])
+    given, twice = texts((name, text) for name, _, text in (word.partition("=") for word in parameters or []))
     try:
+        if twice:
+            raise InvalidParameters(twice)
         params = EXPERIMENTS[experiment].parse(given)
     except InvalidParameters as wrong:
         for problem in wrong.problems:
-            note.print(f"{problem.parameter} = {problem.given!r} {problem.message.en}")
+            note.print(escape(f"{problem.parameter} = {problem.given!r} {problem.message.en}"))
         raise typer.Exit(2) from None
     result = EXPERIMENTS[experiment].run(**params)
     typer.echo(json.dumps({"params": plain(dict(params)), "result": plain(result)}, ensure_ascii=False, indent=1))
@@ -135,22 +143,22 @@ def read_settings(**options: Any) -> Settings:
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
     except ValueError as wrong:
-        note.print(str(wrong))
+        note.print(escape(str(wrong)))
         raise typer.Exit(2) from None
     if not settings.content.is_dir():
-        note.print(f"{settings.content} is no folder; name the folder of the notes with --content")
+        note.print(f"{escape(str(settings.content))} is no folder; name the folder of the notes with --content")
         raise typer.Exit(2)
     return settings
 
 
 def say_faults(faults: tuple[Fault, ...]) -> None:
     for fault in faults:
-        note.print(f"[red]error[/] {fault}", markup=True)
+        note.print(f"[red]error[/] {escape(str(fault))}")
 
 
 def say_warnings(report: Report) -> None:
     for fault in report.warnings:
-        note.print(f"[yellow]warning[/] {fault}")
+        note.print(f"[yellow]warning[/] {escape(str(fault))}")
 
 
 def log_as(settings: Settings) -> None:
@@ -162,7 +170,7 @@ def log_as(settings: Settings) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if settings.log_format == "json"
-        else structlog.dev.ConsoleRenderer()
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
     handler = logging.StreamHandler()
     handler.setFormatter(

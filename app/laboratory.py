@@ -85,6 +85,9 @@ class Laboratory:
             self._coming = [pool.schedule(_warm) for _ in range(self._workers)]
 
     def close(self) -> None:
+        """Who still waits for a run is cancelled: a pool that is stopped while it comes up answers nobody."""
+        for task in self._running.values():
+            task.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._pool is not None:
             self._pool.stop()  # type: ignore[no-untyped-call]

@@ -41,8 +41,7 @@ LIMITS: dict[str, Callable[[int], State]] = {
 
 def exact(requests: int = 100) -> list[Row]:
     with garden() as server:
-        server.until("/readyz")
-        time.sleep(2)
+        server.settle()
         rows = [percentile(server, name, "defaults", 3, DEFAULTS[name], requests) for name in DEFAULTS]
         return rows + [percentile(server, name, "limits", 20, LIMITS[name], requests // 2) for name in LIMITS]
 
@@ -58,8 +57,7 @@ def percentile(server: Server, name: str, where: str, goal: float, state: Callab
 def accumulation(requests: int = 10) -> list[Row]:
     """The measured experiment, in the worker that holds torch."""
     with garden() as server:
-        server.until("/readyz")
-        time.sleep(2)
+        server.settle()
         rows = []
         for where, state in (("defaults", {}), ("limits", {"n": 100_000, "shuffles": 20, "distribution": "lognormal"})):
             states = [

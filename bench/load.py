@@ -22,10 +22,10 @@ def load(port: int, path: str, headers: Mapping[str, str], seconds: float, conne
     status, length = first(port, request)
     selector = selectors.DefaultSelector()
     for _ in range(connections):
-        one = socket.create_connection(("127.0.0.1", port))
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        selector.register(one, selectors.EVENT_READ, [0])
-        one.sendall(request)
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        selector.register(connection, selectors.EVENT_READ, [0])
+        connection.sendall(request)
     answered, started = 0, time.perf_counter()
     end = started + seconds
     while (now := time.perf_counter()) < end:

@@ -42,6 +42,11 @@ class Server:
                     raise
                 time.sleep(0.002)
 
+    def settle(self) -> None:
+        """Wait until the workers are up, what is on record has been measured again, and the kept pages were cleared."""
+        self.until("/readyz")
+        time.sleep(2)
+
     def processor_seconds(self) -> float:
         """Of all threads so far, without its workers."""
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
@@ -93,14 +98,9 @@ def _free_port() -> int:
 
 @contextlib.contextmanager
 def generator() -> "Iterator[Generator]":
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bench.load"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        yield Generator(process)
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
+    command = [sys.executable, "-m", "bench.load"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Generator(process)  # it ends with its orders
 
 
 class Generator:

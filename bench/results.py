@@ -37,8 +37,9 @@ def machine() -> str:
 
 
 def written(rows: list[Row], browser: str, seconds: float) -> str:
-    missed = [row for row in rows if row.met is False]
-    verdict = "Every goal was met." if not missed else f"**{len(missed)} of the goals were missed.**"
+    goals = [row for row in rows if row.met is not None]
+    missed = [row.what for row in goals if not row.met]
+    verdict = f"**Missed: {'; '.join(missed)}.**" if missed else f"All {len(goals)} goals were met."
     head = f"""# Results
 
 {date.today().isoformat()}, {machine()}, {browser}.

@@ -1,8 +1,10 @@
 """Experiments for the tests of the laboratory: they write down that they ran, take time or memory, or die."""
 
+import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +40,20 @@ def faulty(n: int) -> dict[str, Any]:
 def trial(run: Callable[..., dict[str, Any]], *parameters: Any, torch: bool = True, heavy: bool = False) -> Experiment:
     words = alike(run.__name__)
     return Experiment(
-        name=run.__name__, title=words, summary=words, exact=False, torch=torch, parameters=parameters, run=run, code=(),
-        presets=(), heavy=lambda params: heavy, sentence=lambda params, result: words,
-        drawing=lambda params, result: Drawing(1, 1, (), words), table=lambda params, result: Table(words, (), ()),
-    )  # fmt: skip
+        name=run.__name__,
+        title=words,
+        summary=words,
+        exact=False,
+        torch=torch,
+        parameters=parameters,
+        run=run,
+        code=(),
+        presets=(),
+        heavy=lambda params: heavy,
+        sentence=lambda params, result: words,
+        drawing=lambda params, result: Drawing(1, 1, (), words),
+        table=lambda params, result: Table(words, (), ()),
+    )
 
 
 N = Whole(name="n", label=alike("n"), default=0, low=0, high=10**9)
@@ -55,3 +67,9 @@ GREEDY = trial(greedy, Whole(name="mebibytes", label=alike("MiB"), default=1, lo
 MORTAL = trial(mortal, N)
 FAULTY = trial(faulty, N)
 FAULTY_HEAVY = trial(faulty, N, torch=False, heavy=True)
+
+
+def apart(work: Coroutine[Any, Any, None]) -> None:
+    """Runs to its end in a thread of its own: Playwright keeps a loop running in the thread of the tests."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()

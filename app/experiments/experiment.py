@@ -1,5 +1,6 @@
 """What every experiment declares, and what follows from that: states in addresses, scripts, tables."""
 
+import functools
 import hashlib
 import inspect
 import re
@@ -102,12 +103,12 @@ class Experiment:
         value = default.value(params) if isinstance(default, Derived) else default
         return parameter.write(value)
 
-    @property
+    @functools.cached_property
     def source(self) -> str:
         """The code that runs, as a reader sees it."""
         return "\n\n".join(inspect.getsource(part).rstrip() + "\n" for part in (*self.code, self.run))
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """Changes when the code that runs changes."""
         return hashlib.sha256(self.source.encode()).hexdigest()[:16]

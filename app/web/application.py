@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import gc
 import re
 from collections.abc import AsyncIterator
@@ -90,7 +91,7 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
         templates=environment(shipped("templates"), assets, settings.htmx == "local"),
         assets=assets,
         slots=Slots(settings.client_slots),
-        code={name: Markup(highlight(one.source, PythonLexer(), formatter)) for name, one in EXPERIMENTS.items()},
+        code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
         files=frozenset(file for note in report.garden.notes() for file in note.files),
     )
 

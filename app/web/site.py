@@ -1,6 +1,6 @@
 """What every request may need: settings, garden, laboratory, templates, assets."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jinja2 import Environment
@@ -24,8 +24,8 @@ class Site:
     templates: Environment
     assets: Assets
     slots: Slots
-    code: Mapping[str, Markup]
-    """The code of each experiment as highlighted HTML."""
+    code: Callable[[str], Markup]
+    """The code of an experiment as highlighted HTML, made when it is first asked for."""
     files: frozenset[str]
     """The files that notes refer to, relative to the content folder; no other is served."""
     here: dict[Key, Result] = field(default_factory=dict)

@@ -109,7 +109,7 @@ def routes(site: Site) -> APIRouter:
             "widget": view,
             "summary": experiment.summary[language],
             "uses": uses(site, name, language),
-            "code": site.code[name],
+            "code": site.code(name),
             "parameters": parameter_rows(experiment, language),
         }
         return kept_if_whole(page(site, request, "widget.html", frame, context, status_alone(view)), view)

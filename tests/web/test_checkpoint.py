@@ -36,8 +36,12 @@ def sent(site: TestClient, content: str | bytes, way: str = "pasted", place: str
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("query", ["", "?lr=0.07&beta=0.95&target=-3&steps=40&save_after=17", "?save_after=0", "?steps=500&save_after=499"])
-def test_a_checkpoint_that_comes_back_resumes_the_very_run(site: TestClient, way: str, language: str, query: str) -> None:
+@pytest.mark.parametrize(
+    "query", ["", "?lr=0.07&beta=0.95&target=-3&steps=40&save_after=17", "?save_after=0", "?steps=500&save_after=499"]
+)
+def test_a_checkpoint_that_comes_back_resumes_the_very_run(
+    site: TestClient, way: str, language: str, query: str
+) -> None:
     place = f"/{language}/widgets/momentum/checkpoint"
     file = site.get(f"{place}{query}")
     saved = file.json()
@@ -64,7 +68,10 @@ def test_every_bit_of_a_checkpoint_survives_the_trip(site: TestClient, w: float,
     restored = dict(parse_qsl(urlsplit(answer.headers["location"]).query))["restored"].split(",")
     assert [struct.pack("d", float(text)) for text in restored] == [struct.pack("d", w), struct.pack("d", v)]
     told = site.get(f"/api/widgets/momentum?{urlsplit(answer.headers['location']).query}").json()
-    assert [struct.pack("d", number) for number in told["params"]["restored"]] == [struct.pack("d", w), struct.pack("d", v)]
+    assert [struct.pack("d", number) for number in told["params"]["restored"]] == [
+        struct.pack("d", w),
+        struct.pack("d", v),
+    ]
 
 
 def test_a_byte_order_mark_is_no_fault(site: TestClient) -> None:
@@ -101,7 +108,7 @@ def test_whole_numbers_may_be_written_either_way(site: TestClient) -> None:
         (changed(scheduler={"last_epoch": 3}), "scheduler", "is not part of this run's state", "不属于这次训练的状态"),
         ('{"\\ud800": 1, ' + changed()[1:], "\ufffd", "is not part of this run's state", "不属于这次训练的状态"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_file_that_cannot_be_resumed_from_is_explained(
     site: TestClient, content: str, field: str, english: str, chinese: str, language: str
@@ -124,9 +131,16 @@ def test_a_foreign_file_is_explained_field_by_field(site: TestClient) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"PK\x03\x04" + bytes(range(256)), pickle.dumps({"w": 0.28}), b"\x89PNG\r\n\x1a\n", b"\xff\xfe{\x00}\x00", b"[" * 30000, b'{"a":' * 9000],
+    [
+        b"PK\x03\x04" + bytes(range(256)),
+        pickle.dumps({"w": 0.28}),
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xfe{\x00}\x00",
+        b"[" * 30000,
+        b'{"a":' * 9000,
+    ],
     ids=["zip", "pickle", "png", "utf-16", "lists", "records"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("way", ["file", "json"])
 def test_bytes_of_any_kind_are_explained(site: TestClient, content: bytes, way: str) -> None:
     answer = sent(site, content, way)

@@ -31,7 +31,9 @@ as: {CANARY}embed
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = planted(tmp_path_factory.mktemp("files") / "notes", open_en=OPEN, open_zh=OPEN, draft_en=DRAFT, draft_zh=DRAFT)
+    folder = planted(
+        tmp_path_factory.mktemp("files") / "notes", open_en=OPEN, open_zh=OPEN, draft_en=DRAFT, draft_zh=DRAFT
+    )
     (folder / "files").mkdir()
     for name in ("open.py", "page.svg", "absolute.txt", "private.txt", f"{CANARY}.txt"):
         (folder / "files" / name).write_text(f"this is {name}", encoding="utf-8")
@@ -58,10 +60,24 @@ def test_a_file_that_a_note_refers_to_is_served(files: TestClient, name: str, ki
 @pytest.mark.parametrize(
     "path",
     [
-        "files/private.txt", f"files/{CANARY}.txt", "open.en.md", "draft.en.md", "../secret.txt", "%2e%2e/secret.txt", "files/../../secret.txt",
-        "files/..%2f..%2fsecret.txt", "/etc/passwd", "files", "", "files/open.py/", "measured.json", "concepts.yaml", "index.json", "files/OPEN.py",
+        "files/private.txt",
+        f"files/{CANARY}.txt",
+        "open.en.md",
+        "draft.en.md",
+        "../secret.txt",
+        "%2e%2e/secret.txt",
+        "files/../../secret.txt",
+        "files/..%2f..%2fsecret.txt",
+        "/etc/passwd",
+        "files",
+        "",
+        "files/open.py/",
+        "measured.json",
+        "concepts.yaml",
+        "index.json",
+        "files/OPEN.py",
     ],
-)  # fmt: skip
+)
 def test_no_other_file_is_served(files: TestClient, path: str) -> None:
     answer = files.get(f"/files/{path}")
     assert answer.status_code == 404
@@ -70,17 +86,43 @@ def test_no_other_file_is_served(files: TestClient, path: str) -> None:
 
 def test_a_draft_leaves_no_trace(files: TestClient) -> None:
     addresses = [
-        *(f"/{language}/{rest}" for language in ("en", "zh") for rest in (
-            "", "open", "open.md", "draft", "draft.md", "concepts", "widgets/", "widgets/momentum", "draf", "open-later", "plan",
-            f"{CANARY[:4]}", "widgets/momentum/result", "widgets/momentum/result?of=x&in=draft", "nowhere",
-        )),
-        "/api/widgets", "/api/openapi.json", "/api/docs", "/robots.txt", "/readyz", "/", "/embed/en/widgets/momentum", "/files/draft.en.md",
-    ]  # fmt: skip
+        *(
+            f"/{language}/{rest}"
+            for language in ("en", "zh")
+            for rest in (
+                "",
+                "open",
+                "open.md",
+                "draft",
+                "draft.md",
+                "concepts",
+                "widgets/",
+                "widgets/momentum",
+                "draf",
+                "open-later",
+                "plan",
+                f"{CANARY[:4]}",
+                "widgets/momentum/result",
+                "widgets/momentum/result?of=x&in=draft",
+                "nowhere",
+            )
+        ),
+        "/api/widgets",
+        "/api/openapi.json",
+        "/api/docs",
+        "/robots.txt",
+        "/readyz",
+        "/",
+        "/embed/en/widgets/momentum",
+        "/files/draft.en.md",
+    ]
     for address in addresses:
         answer = files.get(address)
         assert CANARY not in answer.text.lower(), address
         assert CANARY not in str(answer.headers)
-    assert [files.get(f"/en/{slug}").status_code for slug in ("draft", "draft.md", f"{CANARY}-alias", "open-later")] == [404] * 4
+    assert [
+        files.get(f"/en/{slug}").status_code for slug in ("draft", "draft.md", f"{CANARY}-alias", "open-later")
+    ] == [404] * 4
     assert files.get("/readyz").json()["notes"] == 2
 
 

@@ -69,5 +69,8 @@ def test_markdown_is_for_those_who_prefer_it(site: TestClient, accept: str, mark
 
 
 def test_the_page_and_its_source_do_not_take_each_others_place(site: TestClient) -> None:
-    kinds = [site.get(f"/zh/{ARTICLE}", headers={"Accept": kind}).headers["content-type"] for kind in ("text/html", "text/markdown") * 2]
+    kinds = [
+        site.get(f"/zh/{ARTICLE}", headers={"Accept": kind}).headers["content-type"]
+        for kind in ("text/html", "text/markdown") * 2
+    ]
     assert [kind.partition(";")[0] for kind in kinds] == ["text/html", "text/markdown"] * 2

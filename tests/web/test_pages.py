@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from app import __version__
 from app.checks import check, update
 from tests.conftest import CONTENT
 from tests.web.visits import ARTICLE, NAMES, Page, garden, planted
@@ -53,10 +54,18 @@ def test_the_home_lists_the_article_with_its_growth(site: TestClient, language: 
 def test_a_disclosure_explains_gardens_and_the_four_stages(site: TestClient, rest: str) -> None:
     about = Page(site.get(f"/en/{rest}").text).one("details", **{"class": "about"}).text
     for words in (
-        "tended over time", "Andy Matuschak", "Maggie Appleton", "raw thoughts, reading notes, open questions",
-        "a structured thesis with preliminary mathematics or code, being revised", "settled, a lasting reference",
-        "hypotheses with instruments to test them", "Seedling", "Budding", "Evergreen", "Speculative",
-    ):  # fmt: skip
+        "tended over time",
+        "Andy Matuschak",
+        "Maggie Appleton",
+        "raw thoughts, reading notes, open questions",
+        "a structured thesis with preliminary mathematics or code, being revised",
+        "settled, a lasting reference",
+        "hypotheses with instruments to test them",
+        "Seedling",
+        "Budding",
+        "Evergreen",
+        "Speculative",
+    ):
         assert words in about
 
 
@@ -92,7 +101,9 @@ def test_a_note_that_has_no_translation_leads_to_the_other_home(tmp_path: Path) 
 def test_the_article_shows_every_widget_with_its_first_result(site: TestClient, language: str) -> None:
     page = Page(site.get(f"/{language}/{ARTICLE}").text)
     assert [one.attributes["id"] for one in page.all("section") if "data-widget" in one.attributes] == EMBEDS
-    assert {one.attributes["data-widget"] for one in page.all("section") if "data-widget" in one.attributes} == set(NAMES)
+    assert {one.attributes["data-widget"] for one in page.all("section") if "data-widget" in one.attributes} == set(
+        NAMES
+    )
     for name in EMBEDS:
         assert page.field(f"{name}-result").text.strip()
         assert len(page.field(f"{name}-rows").text.strip().splitlines()) > 2
@@ -102,10 +113,16 @@ def test_the_article_shows_every_widget_with_its_first_result(site: TestClient, 
 def test_both_articles_have_the_same_sections_numbers_and_widgets(site: TestClient) -> None:
     english, chinese = (Page(site.get(f"/{language}/{ARTICLE}").text) for language in ("en", "zh"))
     for tag, name in (("h2", "id"), ("section", "data-widget"), ("a", "data-ran")):
-        both = [sorted(one.attributes[name] or "" for one in page.all(tag) if name in one.attributes) for page in (english, chinese)]
+        both = [
+            sorted(one.attributes[name] or "" for one in page.all(tag) if name in one.attributes)
+            for page in (english, chinese)
+        ]
         assert both[0] == both[1]
         assert len(both[0]) >= 5
-    marked = [{one.attributes["data-concept"] for one in page.all("a") if "data-concept" in one.attributes} for page in (english, chinese)]
+    marked = [
+        {one.attributes["data-concept"] for one in page.all("a") if "data-concept" in one.attributes}
+        for page in (english, chinese)
+    ]
     assert marked[0] == marked[1]
 
 
@@ -210,7 +227,7 @@ def doctored(tmp_path: Path) -> Path:
     for record in told["records"]:
         if record["params"]["dtype"] == "float32":
             record["processor"] = "Abacus 9"
-            record["versions"]["torch"] = "0.0.1"
+            record["versions"] = {"python": "3.0.0", "torch": "0.0.1"}  # as an older record, without its platform
             record["result"]["algorithms"][0]["ulps_off"] = -28.0
             record["result"]["algorithms"][6]["value"] = 1234.5
     (content / "measured.json").write_text(json.dumps(told), encoding="utf-8")
@@ -224,7 +241,15 @@ def test_what_is_on_record_is_shown_first_with_where_it_was_measured(doctored: P
     assert "Abacus 9" in told
     assert "torch 0.0.1" in told
     assert "1234.5" in page.field("accumulation-rows").text.replace(",", "")
-    assert site.get("/api/widgets/accumulation?dtype=float32").json()["result"]["algorithms"][6]["value"] == 1234.5
+    told = site.get("/api/widgets/accumulation?dtype=float32").json()
+    assert told["result"]["algorithms"][6]["value"] == 1234.5
+    assert told["provenance"] == {
+        "python": "3.0.0",
+        "torch": "0.0.1",
+        "platform": "Abacus 9",
+        "elapsed_ms": None,
+        "version": __version__,
+    }
 
 
 def test_a_number_on_record_that_differs_from_the_text_shows_both(doctored: Path) -> None:
@@ -239,7 +264,11 @@ def test_a_number_that_comes_out_otherwise_here_shows_both(tmp_path: Path) -> No
     content = tmp_path / "content"
     note = "# Sum\n\nIt is [12]{ran=accumulation n=10 shuffles=0 read=algorithms.0.value} there.\n"
     planted(content, sum_en=note)
-    elsewhere = {"reference": 12.0, "algorithms": [{"name": "left_to_right", "value": 12.0, "ulps_off": 0.0}], "orders": None}
+    elsewhere = {
+        "reference": 12.0,
+        "algorithms": [{"name": "left_to_right", "value": 12.0, "ulps_off": 0.0}],
+        "orders": None,
+    }
     update(check(content, "en"), lambda experiment, params: elsewhere)
     with garden(content) as site:
         first = Page(site.get("/en/sum").text).one("a", data_ran="accumulation")

@@ -13,13 +13,28 @@ from app.errors import Busy, LaboratoryError, PerennialError, ReaderError
 from app.main import create_app
 from app.settings import Settings
 from app.web.problems import TABLE
+from tests.trials import apart
 from tests.web.visits import ARTICLE, NAMES, Page, garden, planted
 
 SLOW = "/api/widgets/accumulation?n=100000&seed="
 
 
-@pytest.mark.parametrize("address", ["/nowhere", "/fr/", "/en/nowhere", "/zh/nowhere", "/en/widgets/nothing", "/zh/concepts/nothing",
-    "/static/nothing.css", "/files/nothing.txt", f"/en/{ARTICLE}/", "/en/nowhere.md", "/embed/fr/widgets/momentum"])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/nowhere",
+        "/fr/",
+        "/en/nowhere",
+        "/zh/nowhere",
+        "/en/widgets/nothing",
+        "/zh/concepts/nothing",
+        "/static/nothing.css",
+        "/files/nothing.txt",
+        f"/en/{ARTICLE}/",
+        "/en/nowhere.md",
+        "/embed/fr/widgets/momentum",
+    ],
+)
 def test_what_is_not_there_is_a_page_with_a_way_on(site: TestClient, address: str) -> None:
     answer = site.get(address)
     assert answer.status_code == 404
@@ -27,13 +42,17 @@ def test_what_is_not_there_is_a_page_with_a_way_on(site: TestClient, address: st
     page = Page(answer.text)
     assert page.wrong == []
     language = "zh" if address.startswith("/zh") else "en"
-    assert page.one("h1").text == ("这个地址上什么也没有长出来" if language == "zh" else "Nothing grows at this address")
+    assert page.one("h1").text == (
+        "这个地址上什么也没有长出来" if language == "zh" else "Nothing grows at this address"
+    )
     assert page.one("meta", name="robots").attributes["content"] == "noindex"
     assert f"/{language}/" in list(page.hrefs())
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("slug", ["why-training-result-change", "WHY-training-results", f"{ARTICLE}/", "training results change"])
+@pytest.mark.parametrize(
+    "slug", ["why-training-result-change", "WHY-training-results", f"{ARTICLE}/", "training results change"]
+)
 def test_a_misspelt_address_offers_the_nearest_notes(site: TestClient, language: str, slug: str) -> None:
     answer = site.get(f"/{language}/{slug}")
     if answer.status_code == 301:
@@ -59,10 +78,14 @@ def test_a_program_is_answered_by_its_header_alone(site: TestClient) -> None:
 @pytest.mark.parametrize(
     ("address", "form"),
     [
-        ("/en/widgets/nothing/result", "fragment"), ("/en/widgets/nothing.json", "json"), ("/api/widgets/nothing", "json"),
-        ("/en/widgets/nothing", "page"), ("/en/result", "page"), ("/en/widgets/nothing.csv", "page"),
+        ("/en/widgets/nothing/result", "fragment"),
+        ("/en/widgets/nothing.json", "json"),
+        ("/api/widgets/nothing", "json"),
+        ("/en/widgets/nothing", "page"),
+        ("/en/result", "page"),
+        ("/en/widgets/nothing.csv", "page"),
     ],
-)  # fmt: skip
+)
 def test_an_error_answers_in_the_form_that_was_asked_for(site: TestClient, address: str, form: str) -> None:
     answer = site.get(address)
     assert answer.status_code == 404
@@ -82,9 +105,14 @@ def test_every_error_that_a_reader_can_meet_has_its_status() -> None:
     leaves = {kind for parent in (ReaderError, LaboratoryError) for kind in parent.__subclasses__()}
     assert leaves <= set(TABLE)
     assert {kind.__name__: row.status for kind, row in TABLE.items()} == {
-        "InvalidParameters": 422, "InvalidCheckpoint": 422, "NotFound": 404, "TooLarge": 413,
-        "Busy": 503, "TookTooLong": 504, "WorkerLost": 500,
-    }  # fmt: skip
+        "InvalidParameters": 422,
+        "InvalidCheckpoint": 422,
+        "NotFound": 404,
+        "TooLarge": 413,
+        "Busy": 503,
+        "TookTooLong": 504,
+        "WorkerLost": 500,
+    }
     assert issubclass(Busy, PerennialError)
 
 
@@ -94,7 +122,9 @@ async def alive(**options: object) -> AsyncIterator[httpx.AsyncClient]:
     app = create_app(Settings(**options))  # type: ignore[arg-type]
     said: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     heard: asyncio.Queue[dict[str, str]] = asyncio.Queue()
-    lifespan = asyncio.ensure_future(app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, said.get, heard.put))  # type: ignore[arg-type]
+    lifespan = asyncio.ensure_future(
+        app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, said.get, heard.put)
+    )  # type: ignore[arg-type]
     await said.put({"type": "lifespan.startup"})
     assert (await heard.get())["type"] == "lifespan.startup.complete"
     try:
@@ -121,12 +151,15 @@ def test_a_reader_with_all_slots_taken_is_told_when_to_come_back(tmp_path: Path)
             assert (page.status_code, page.headers["cache-control"]) == (503, "no-store")
             assert int(page.headers["retry-after"]) >= 1
             assert Page(page.text).wrong == []
-            cheap = [await reader.get(address) for address in ("/en/", "/api/widgets/momentum", "/en/widgets/momentum?beta=0.5")]
+            cheap = [
+                await reader.get(address)
+                for address in ("/en/", "/api/widgets/momentum", "/en/widgets/momentum?beta=0.5")
+            ]
             assert [answer.status_code for answer in cheap] == [200, 200, 200]
             assert [answer.status_code for answer in await asyncio.gather(*waiting)] == [200, 200]
             assert (await reader.get(f"{SLOW}1")).status_code == 200
 
-    asyncio.run(visit())
+    apart(visit())
 
 
 def test_a_full_queue_refuses_whoever_comes(tmp_path: Path) -> None:
@@ -140,7 +173,7 @@ def test_a_full_queue_refuses_whoever_comes(tmp_path: Path) -> None:
             assert int(other.headers["retry-after"]) >= 1
             assert [(await one).status_code for one in (first, same)] == [200, 200]
 
-    asyncio.run(visit())
+    apart(visit())
 
 
 def test_an_experiment_at_its_time_limit_is_explained_and_the_next_one_runs(tmp_path: Path) -> None:

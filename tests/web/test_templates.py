@@ -105,7 +105,10 @@ def test_the_first_line_of_a_template_says_what_it_shows(path: Path) -> None:
     for module in re.findall(r"app/[a-z_/]+\.py", first):
         named = re.findall(rf"(\w+)(?:, [a-z]\w+)* of {module}", first)
         assert (ROOT / module).is_file()
-        assert all(re.search(rf"^class {name.removesuffix('s')}", (ROOT / module).read_text(encoding="utf-8"), re.MULTILINE) for name in named)
+        assert all(
+            re.search(rf"^class {name.removesuffix('s')}", (ROOT / module).read_text(encoding="utf-8"), re.MULTILINE)
+            for name in named
+        )
 
 
 def test_every_template_is_shown_by_some_page() -> None:
@@ -115,7 +118,10 @@ def test_every_template_is_shown_by_some_page() -> None:
 
 
 def test_every_word_of_the_interface_is_used_and_every_word_used_exists() -> None:
-    sources = [path.read_text(encoding="utf-8") for path in (*TEMPLATES, *ROOT.glob("app/web/[!w]*.py"), ROOT / "app/web/widgets.py")]
+    sources = [
+        path.read_text(encoding="utf-8")
+        for path in (*TEMPLATES, *ROOT.glob("app/web/[!w]*.py"), ROOT / "app/web/widgets.py")
+    ]
     used = {name for source in sources for name in re.findall(r"\bwords\.([a-z]\w+)", source)}
     used |= {name for source in sources for name in re.findall(r"""\bwords\[["']([a-z_]+)["']\]""", source)}
     stems = {stem for source in sources for stem in re.findall(r"""\bwords\[["']([a-z_]+_)["'] ~""", source)}

@@ -51,7 +51,11 @@ def state(page: Page, id: str) -> str | None:
 
 
 def preset(page: Page, embed: str, words: str) -> str:
-    return next(one.attributes["href"] or "" for one in page.all("a") if one.text == words and (one.attributes["href"] or "").endswith(f"#{embed}"))
+    return next(
+        one.attributes["href"] or ""
+        for one in page.all("a")
+        if one.text == words and (one.attributes["href"] or "").endswith(f"#{embed}")
+    )
 
 
 # Pages
@@ -95,7 +99,14 @@ def test_the_language_switch_keeps_the_query(site: TestClient) -> None:
 
 
 def test_a_tail_without_a_dot_is_ignored_on_pages(site: TestClient) -> None:
-    for address in ("/en/widgets/momentum", f"/en/{ARTICLE}", "/embed/en/widgets/momentum", "/en/", "/en/concepts", "/en/widgets/"):
+    for address in (
+        "/en/widgets/momentum",
+        f"/en/{ARTICLE}",
+        "/embed/en/widgets/momentum",
+        "/en/",
+        "/en/concepts",
+        "/en/widgets/",
+    ):
         answer = site.get(f"{address}?utm_source=news&x")
         assert answer.status_code == 200
         assert "news" not in re.sub(r'href="[^"]*"', "", answer.text)
@@ -110,7 +121,9 @@ def test_a_name_with_a_dot_that_means_nothing_is_a_problem_on_a_page(site: TestC
 
 
 @pytest.mark.parametrize("name", ["nothing", "Momentum", "momentum.exe"])
-@pytest.mark.parametrize("form", ["/en/widgets/{}", "/zh/widgets/{}/result", "/en/widgets/{}.csv", "/embed/en/widgets/{}"])
+@pytest.mark.parametrize(
+    "form", ["/en/widgets/{}", "/zh/widgets/{}/result", "/en/widgets/{}.csv", "/embed/en/widgets/{}"]
+)
 def test_an_experiment_that_is_not_there_is_not_found(site: TestClient, name: str, form: str) -> None:
     assert site.get(form.format(name)).status_code == 404
 
@@ -123,7 +136,9 @@ def test_an_experiment_that_is_not_there_is_not_found(site: TestClient, name: st
         (f"/{{}}/{ARTICLE}?momentum.beta=1.5&momentum.lr=x", "momentum-beta", "0.352"),
     ],
 )
-@pytest.mark.parametrize(("language", "words"), [("en", "must be at least 0 and below 1"), ("zh", "必须不小于 0，且小于 1")])
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "must be at least 0 and below 1"), ("zh", "必须不小于 0，且小于 1")]
+)
 def test_a_wrong_value_is_explained_on_the_whole_page_above_the_result_as_it_was(
     site: TestClient, address: str, field: str, result: str, language: str, words: str
 ) -> None:
@@ -146,9 +161,14 @@ def test_a_wrong_value_is_explained_on_the_whole_page_above_the_result_as_it_was
 def test_what_was_typed_is_never_markup(site: TestClient) -> None:
     typed = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
     for address in (
-        f"/en/widgets/momentum?beta={typed}", f"/en/{ARTICLE}?momentum.beta={typed}", f"/en/{ARTICLE}?{typed}.x=1", f"/en/{typed}",
-        f"/en/widgets/momentum/result?beta={typed}", f"/en/widgets/momentum?x={typed}", f"/en/{ARTICLE}?moved.lr={typed}",
-    ):  # fmt: skip
+        f"/en/widgets/momentum?beta={typed}",
+        f"/en/{ARTICLE}?momentum.beta={typed}",
+        f"/en/{ARTICLE}?{typed}.x=1",
+        f"/en/{typed}",
+        f"/en/widgets/momentum/result?beta={typed}",
+        f"/en/widgets/momentum?x={typed}",
+        f"/en/{ARTICLE}?moved.lr={typed}",
+    ):
         assert "<script>alert" not in site.get(address).text
 
 
@@ -201,19 +221,27 @@ def test_the_plain_form_of_one_carries_the_state_of_the_other(two: TestClient) -
 def test_a_preset_keeps_the_states_of_the_other_embeds(two: TestClient) -> None:
     page = Page(two.get("/en/two?momentum.lr=0.2&second.lr=0.3").text)
     assert asked(preset(page, "momentum", "target moved to 2")) == {
-        "second.lr": "0.3", "momentum.beta": "0.9", "momentum.restore": "full", "momentum.resumed_target": "2",
-    }  # fmt: skip
+        "second.lr": "0.3",
+        "momentum.beta": "0.9",
+        "momentum.restore": "full",
+        "momentum.resumed_target": "2",
+    }
     assert asked(preset(page, "second", "momentum lost")) == {
-        "momentum.lr": "0.2", "second.beta": "0.9", "second.restore": "weights",
-    }  # fmt: skip
+        "momentum.lr": "0.2",
+        "second.beta": "0.9",
+        "second.restore": "weights",
+    }
 
 
 def test_a_ran_number_keeps_the_states_of_the_other_embeds(two: TestClient) -> None:
     page = Page(two.get("/en/two?momentum.lr=0.2&second.lr=0.3").text)
     href = page.one("a", **{"class": "ran"}).attributes["href"] or ""
     assert asked(href) == {
-        "second.lr": "0.3", "momentum.beta": "0.9", "momentum.restore": "full", "momentum.resumed_target": "2",
-    }  # fmt: skip
+        "second.lr": "0.3",
+        "momentum.beta": "0.9",
+        "momentum.restore": "full",
+        "momentum.resumed_target": "2",
+    }
     assert href.startswith("/en/two?")
     assert href.endswith("#momentum")
     assert "0.614" in Page(two.get(href.partition("#")[0]).text).field("momentum-rows").text
@@ -234,7 +262,10 @@ def test_a_note_shown_within_another_brings_its_widgets_with_their_blocks(two: T
     for name, href, beta in zip(names, forms, ("0.8", "0.5", "0.9"), strict=True):
         assert page.value(f"{name}-beta") == beta
         fragment = two.get(f"{href}&{name}.lr=0.2")
-        assert (fragment.status_code, state(Page(f'<div id="{name}-result">{fragment.text}</div>'), name)) == (200, f"{name}.lr=0.2")
+        assert (fragment.status_code, state(Page(f'<div id="{name}-result">{fragment.text}</div>'), name)) == (
+            200,
+            f"{name}.lr=0.2",
+        )
         assert f"/en/host?{name}.lr=0.2#{name}" in fragment.text
         assert f"beta={beta}" in fragment.text or beta == "0.9"
 
@@ -272,10 +303,17 @@ def test_a_fragment_takes_plain_and_prefixed_parameters(site: TestClient) -> Non
 @pytest.mark.parametrize(
     "query",
     [
-        "beta=1.5", "nothing=1", f"of=momentum&in={ARTICLE}&momentum.nothing=1", f"of=momentum&in={ARTICLE}&nothing=1",
-        f"of=summation&in={ARTICLE}", f"of=nothing&in={ARTICLE}", "of=momentum&in=nothing", f"in={ARTICLE}", "moved.beta=0.5",
+        "beta=1.5",
+        "nothing=1",
+        f"of=momentum&in={ARTICLE}&momentum.nothing=1",
+        f"of=momentum&in={ARTICLE}&nothing=1",
+        f"of=summation&in={ARTICLE}",
+        f"of=nothing&in={ARTICLE}",
+        "of=momentum&in=nothing",
+        f"in={ARTICLE}",
+        "moved.beta=0.5",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(("language", "words"), [("en", "This cannot be computed"), ("zh", "这组值无法计算")])
 def test_a_wrong_fragment_explains_itself_and_says_that_the_result_is_old(
     site: TestClient, query: str, language: str, words: str
@@ -322,7 +360,9 @@ def test_the_drawing_stands_alone(site: TestClient, name: str, language: str) ->
     assert {"viewBox", "width", "height"} <= set(root.attrib)
     style = next(one.text or "" for one in root if one.tag.endswith("}style"))
     classes = {f"{one.tag.rpartition('}')[2]}.{one.get('class')}" for one in root.iter() if one.get("class")}
-    assert {one for one in classes if one not in style} - {f"text.{role}" for role in ("grid", "soft", "axis", "note")} == set()
+    assert {one for one in classes if one not in style} - {
+        f"text.{role}" for role in ("grid", "soft", "axis", "note")
+    } == set()
     assert "http" not in answer.text.replace("http://www.w3.org/2000/svg", "")
 
 

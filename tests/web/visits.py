@@ -18,11 +18,22 @@ PAGES = [
     f"/{language}/{rest}"
     for language in ("en", "zh")
     for rest in (
-        "", ARTICLE, f"{ARTICLE}?momentum.beta=0.5&moved.lr=0.2", f"{ARTICLE}?momentum.beta=9&nothing.here=1", "concepts",
-        "concepts/momentum", "widgets/", "widgets/momentum?lr=0.2", "widgets/momentum?beta=9", "widgets/summation",
-        "widgets/accumulation?dtype=float32", "widgets/microbatch", "widgets/agreement", "nowhere",
+        "",
+        ARTICLE,
+        f"{ARTICLE}?momentum.beta=0.5&moved.lr=0.2",
+        f"{ARTICLE}?momentum.beta=9&nothing.here=1",
+        "concepts",
+        "concepts/momentum",
+        "widgets/",
+        "widgets/momentum?lr=0.2",
+        "widgets/momentum?beta=9",
+        "widgets/summation",
+        "widgets/accumulation?dtype=float32",
+        "widgets/microbatch",
+        "widgets/agreement",
+        "nowhere",
     )
-] + ["/embed/en/widgets/momentum", "/embed/zh/widgets/summation", "/api/docs"]  # fmt: skip
+] + ["/embed/en/widgets/momentum", "/embed/zh/widgets/summation", "/api/docs"]
 """A page of each kind, in both languages, right and wrong."""
 
 
@@ -42,8 +53,36 @@ def planted(folder: Path, **notes: str) -> Path:
 
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-ENDS_P = """address article aside blockquote details dialog div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header
-    hr main nav ol p pre section table ul""".split()
+ENDS_P = [
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "fieldset",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "table",
+    "ul",
+]
 LABELLED = {"input", "select", "textarea"}
 
 

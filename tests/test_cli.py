@@ -1,0 +1,253 @@
+"""The command: what it prints where, and with which status it ends."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from app import __version__
+from app.cli import app
+from app.experiments import EXPERIMENTS
+from tests.conftest import ROOT
+from tests.web.visits import garden, planted
+
+PERENNIAL = Path(sys.executable).with_name("perennial")
+FINE = "# Fine\n\nIt is [0.352]{ran=momentum restore=weights read=resumed.1.w}.\n"
+BOTH = {"fine_en": FINE, "fine_zh": FINE, "start_en": "# Start\n\n[[fine]]\n", "start_zh": "# Start\n\n[[fine]]\n"}
+WRONG = "# Wrong\n\n[0.6]{ran=momentum read=resumed.1.w} and [x]{concept=nothing}\n\n```widget momentun\n```\n"
+MEASURED = "# Sum\n\n[[fine]]\n\n```widget accumulation\nn: 20\nshuffles: 3\n```\n"
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("PERENNIAL_")]:
+        monkeypatch.delenv(name)
+
+
+def command(*words: object) -> Result:
+    """In this process; torch may not be imported here, so nothing measured."""
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def process(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PERENNIAL, *map(str, words)], capture_output=True, text=True, cwd=ROOT)
+
+
+# check
+
+
+def test_a_garden_without_faults_is_fine(tmp_path: Path) -> None:
+    told = command("check", "--content", planted(tmp_path / "notes", **BOTH))
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert "4 notes, 0 faults" in told.stderr
+
+
+def test_the_shipped_garden_is_fine() -> None:
+    told = command("check")
+    assert told.exit_code == 0, told.stderr
+    assert "0 faults" in told.stderr
+
+
+def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
+    told = command("check", "--content", planted(tmp_path / "notes", wrong_en=WRONG))
+    assert told.exit_code == 1
+    assert told.stdout == ""
+    assert "notes/wrong.en.md:3: " in told.stderr
+    assert "the text says 0.6, the computation gives 0.514" in told.stderr
+    assert "no concept is called 'nothing'" in told.stderr
+    assert "notes/wrong.en.md:5: no experiment is called 'momentun'; did you mean 'momentum'?" in told.stderr
+
+
+def test_a_warning_is_a_fault_only_when_strict(tmp_path: Path) -> None:
+    content = planted(tmp_path / "notes", lonely_en="# Lonely\n\n[[not written]]\n")
+    assert command("check", "--content", content).exit_code == 0
+    told = command("check", "--content", content, "--strict")
+    assert told.exit_code == 1
+    assert "notes/lonely.en.md:3: " in told.stderr
+
+
+def test_findings_can_be_read_by_programs(tmp_path: Path) -> None:
+    told = command("check", "--content", planted(tmp_path / "notes", wrong_en=WRONG), "--format", "json")
+    assert told.exit_code == 1
+    findings = json.loads(told.stdout)
+    assert all(set(one) == {"file", "line", "what", "stops"} for one in findings)
+    assert [(one["file"], one["line"]) for one in findings if one["stops"]] == [("notes/wrong.en.md", 3)] * 2 + [
+        ("notes/wrong.en.md", 5)
+    ]
+
+
+def test_brackets_in_a_message_stay_as_they_are(tmp_path: Path) -> None:
+    told = command(
+        "check", "--content", planted(tmp_path / "notes", a_en="# A\n\n[1]{ran=momentum read=final_gap lr=[red]}\n")
+    )
+    assert "lr = '[red]' is not a number" in told.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["--content", "/nowhere"], ["--content", __file__], ["--format", "yaml"], ["--nothing"]]
+)
+def test_a_check_that_cannot_be_done_ends_with_two(words: list[str]) -> None:
+    told = command("check", *words)
+    assert told.exit_code == 2
+    assert told.stdout == ""
+    assert told.stderr
+
+
+def test_a_setting_that_cannot_be_used_ends_with_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERENNIAL_PORT", "many")
+    told = command("check")
+    assert told.exit_code == 2
+    assert "port" in told.stderr
+    assert "many" in told.stderr
+
+
+def test_what_is_measured_is_written_down(tmp_path: Path) -> None:
+    content = planted(tmp_path / "notes", **BOTH, sum_en=MEASURED, sum_zh=MEASURED)
+    before = command("check", "--content", content)
+    assert "accumulation n=20 shuffles=3 was not measured yet" in before.stderr
+    told = process("check", "--content", content, "--update")
+    assert told.returncode == 0, told.stderr
+    records = json.loads((content / "measured.json").read_text(encoding="utf-8"))["records"]
+    (record,) = [one for one in records if one["params"]["n"] == "20"]
+    assert record["experiment"] == "accumulation"
+    assert record["digest"] == EXPERIMENTS["accumulation"].digest
+    assert record["versions"]["torch"].startswith("2.13.0")
+    assert "was not measured yet" not in command("check", "--content", content).stderr
+
+
+# run
+
+
+def test_a_run_prints_its_result_and_nothing_else() -> None:
+    told = command("run", "momentum", "restore=weights")
+    assert (told.exit_code, told.stderr) == (0, "")
+    result = json.loads(told.stdout)
+    assert result["result"]["resumed"][1]["w"] == 0.35200000000000004
+    assert result["params"]["restore"] == "weights"
+    assert result["params"]["resumed_target"] == 1.0
+
+
+def test_a_run_prints_what_is_not_finite_as_a_string() -> None:
+    told = command("run", "agreement", "a=inf", "b=1")
+    assert json.loads(told.stdout, parse_constant=pytest.fail)["result"]["max_abs"] == "Infinity"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing"], "no experiment is called 'nothing'; there are momentum, summation"),
+        (["momentum", "beta=1.5", "lr=x"], "beta = '1.5' must be at least 0 and below 1"),
+        (["momentum", "beta=1.5", "lr=x"], "lr = 'x' is not a number"),
+        (["momentum", "beta"], "beta = '' is empty"),
+        (["momentum", "nothing=1"], "nothing = '1' there is no such parameter"),
+        (["momentum", "beta=[red]"], "beta = '[red]' is not a number"),
+        (["momentum", "beta=0.1", "beta=0.2"], "beta = '0.2' is given twice, with different values"),
+        ([], "Missing argument 'experiment'"),
+    ],
+)
+def test_a_run_that_cannot_be_done_ends_with_two(words: list[str], message: str) -> None:
+    told = command("run", *words)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert message in " ".join(told.stderr.split())
+
+
+def test_a_measured_run_prints_its_result_too() -> None:
+    told = process("run", "accumulation", "n=20", "shuffles=0")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert len(json.loads(told.stdout)["result"]["algorithms"]) == 7
+
+
+# index
+
+
+def test_the_index_holds_what_git_knows_and_pages_show_it(tmp_path: Path) -> None:
+    content = planted(tmp_path / "notes", **BOTH)
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b", "-C", str(content)]
+    dated = {**os.environ, "GIT_COMMITTER_DATE": "2024-02-03T12:00:00", "GIT_AUTHOR_DATE": "2024-02-03T12:00:00"}
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "Plant"]):
+        subprocess.run([*git, *words], check=True, env=dated)
+    told = command("index", "--content", content)
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert "4 files dated" in told.stderr
+    shutil.rmtree(content / ".git")
+    assert "2024-02-03" in (content / "index.json").read_text(encoding="utf-8")
+    assert '<time datetime="2024-02-03">' in garden(content).get("/en/fine").text
+
+
+def test_an_index_of_no_repository_is_empty(tmp_path: Path) -> None:
+    told = command("index", "--content", planted(tmp_path / "notes", **BOTH))
+    assert told.exit_code == 0
+    assert "0 files dated" in told.stderr
+
+
+# serve
+
+
+def test_a_garden_with_faults_is_not_served(tmp_path: Path) -> None:
+    told = command("serve", "--content", planted(tmp_path / "notes", wrong_en=WRONG), "--port", 0)
+    assert (told.exit_code, told.stdout) == (1, "")
+    for fault in ("the computation gives 0.514", "'nothing'", "'momentun'"):
+        assert fault in told.stderr
+
+
+def test_a_port_that_is_taken_ends_with_two(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = process("serve", "--content", planted(tmp_path / "notes", **BOTH), "--port", taken.getsockname()[1])
+    assert told.returncode == 2
+    assert told.stdout == ""
+    assert "address already in use" in told.stderr
+
+
+def test_a_garden_is_served_until_it_is_stopped(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [str(PERENNIAL), "serve", "--content", str(planted(tmp_path / "notes", **BOTH)), "--port", str(port)]
+    environment = {**os.environ, "PERENNIAL_LOG_FORMAT": "json", "PERENNIAL_TITLE": "Served"}
+    with subprocess.Popen(
+        words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            text = opened(f"http://127.0.0.1:{port}/en/fine", server)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            printed, said = server.communicate(timeout=30)
+    assert "<title>Fine · Served</title>" in text
+    assert printed == ""
+    assert f"Perennial {__version__}: 4 notes at http://127.0.0.1:{port}/" in said
+    assert "\x1b" not in said
+    lines = [line for line in said.splitlines() if line.startswith("{")]
+    assert lines and all({"event", "level", "timestamp"} <= set(json.loads(line)) for line in lines)
+    assert server.returncode in (0, -signal.SIGTERM)
+
+
+def opened(address: str, server: subprocess.Popen[str]) -> str:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            with urllib.request.urlopen(address) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+# Words
+
+
+def test_the_version_is_printed() -> None:
+    assert command("version").stdout == f"{__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["serve", "check", "index", "run", "version"])
+def test_every_command_says_what_it_does(name: str) -> None:
+    assert name in command("--help").stdout
+    assert command(name, "--help").exit_code == 0
