@@ -212,7 +212,7 @@ class _Desk:
             yield from self.recorded(note.file, embed.line, experiment, params)
 
     def ran(self, note: Note, ran: Ran) -> Iterator[Fault]:
-        names = [*self.experiments, *(embed.name for embed in note.embeds)]
+        names = [*self.experiments, *(embed.name for embed in note.embeds if embed.experiment in self.experiments)]
         if ran.name not in names:
             yield Fault(note.file, ran.line, _unknown("experiment", ran.name, names))
             return

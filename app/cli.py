@@ -22,8 +22,8 @@ from app.checks import Report, needed, update
 from app.errors import AuthorError, Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index
+from app.laboratory import data, timed
 from app.main import INDEX, checked, create_app
-from app.numerals import plain
 from app.settings import Settings
 from app.web.queries import texts
 
@@ -128,8 +128,8 @@ def run(
         for problem in wrong.problems:
             note.print(escape(f"{problem.parameter} = {problem.given!r} {problem.message.en}"))
         raise typer.Exit(2) from None
-    result = EXPERIMENTS[experiment].run(**params)
-    typer.echo(json.dumps({"params": plain(dict(params)), "result": plain(result)}, ensure_ascii=False, indent=1))
+    chosen = EXPERIMENTS[experiment]
+    typer.echo(json.dumps(data(chosen, params, timed(chosen, params)), ensure_ascii=False, indent=1))
 
 
 @app.command()

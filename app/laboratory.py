@@ -21,12 +21,15 @@ from typing import Any
 from cachetools import LRUCache
 from pebble import ProcessExpired, ProcessPool
 
+from app import __version__
 from app.errors import Busy, TookTooLong, WorkerLost
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, Result
 from app.experiments.parameters import Params
+from app.numerals import plain
 
-Key = tuple[str, Params]
+Key = tuple[str, str]
+"""An experiment and its parameters as text: unlike Params, that tells −0 from 0 and finds NaN again."""
 THREADS = 2
 MIB = 1 << 20
 
@@ -96,12 +99,12 @@ class Laboratory:
 
     def known(self, experiment: Experiment, params: Params) -> Outcome | None:
         """The kept outcome, if there is one."""
-        return self._kept.get((experiment.name, params))
+        return self._kept.get(_key(experiment, params))
 
     def keep(self, experiment: Experiment, params: Params, outcome: Outcome) -> None:
         """Remember an outcome that was computed elsewhere, as those of measured.json were."""
         if self._keeps:
-            self._kept[(experiment.name, params)] = outcome
+            self._kept[_key(experiment, params)] = outcome
 
     def waits(self, experiment: Experiment, params: Params) -> bool:
         """Whether the outcome takes a place in the queue: it is neither kept nor cheap."""
@@ -112,7 +115,7 @@ class Laboratory:
 
         Raises Busy when too many wait, TookTooLong at the time limit, WorkerLost when a worker died.
         """
-        key = (experiment.name, params)
+        key = _key(experiment, params)
         if (kept := self._kept.get(key)) is not None:
             self.figures.cached += 1
             return kept
@@ -188,10 +191,41 @@ def versions() -> Mapping[str, Any]:
     return {"python": platform.python_version(), "torch": torch, "platform": platform.platform(terse=True)}
 
 
+def data(experiment: Experiment, params: Params, outcome: Outcome) -> dict[str, Any]:
+    """A state as JSON carries it: parameters as resolved, the result, and where it comes from."""
+    used = outcome.recorded or versions()
+    return {
+        "widget": experiment.name,
+        "params": plain(dict(params)),
+        "result": plain(outcome.result),
+        "provenance": {
+            "python": used["python"],
+            "torch": used.get("torch") if experiment.torch else None,
+            "platform": used.get("platform", used.get("processor")),
+            "elapsed_ms": outcome.elapsed_ms,
+            "version": __version__,
+        },
+    }
+
+
+def timed(experiment: Experiment, params: Params) -> Outcome:
+    """The outcome, computed in this very process."""
+    return _timed(experiment.run, dict(params))
+
+
+def _key(experiment: Experiment, params: Params) -> Key:
+    return experiment.name, repr(params.entries)
+
+
 def _timed(run: Callable[..., Result], params: dict[str, Any]) -> Outcome:
     """Runs in this process or in a worker."""
     started = time.perf_counter()
-    result = run(**params)
+    try:
+        result = run(**params)
+    except RuntimeError as failed:
+        if "can't allocate memory" in str(failed):  # as torch says it
+            raise MemoryError(str(failed)) from None
+        raise
     return Outcome(result, round((time.perf_counter() - started) * 1000, 3))
 
 

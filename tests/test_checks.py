@@ -376,3 +376,12 @@ def test_minus_zero_is_another_state_than_zero(vault: Vault) -> None:
     experiment = EXPERIMENTS["summation"]
     states = [experiment.parse({"terms": f"1,{zero}"}) for zero in ("0", "-0")]
     assert len({key((experiment, params)) for params in states}) == 2
+
+
+def test_a_number_of_an_unknown_widget_is_told_with_all_other_faults(vault: Vault) -> None:
+    vault.write("heat.md", "```widget momentun\n```\n\n[1]{ran=momentun read=final_gap} [2]{ran=noice read=level}\n")
+    assert told(vault.check().faults) == [
+        "content/heat.md:1: no experiment is called 'momentun'; did you mean 'momentum'?",
+        "content/heat.md:4: no experiment is called 'momentun'; did you mean 'momentum'?",
+        "content/heat.md:4: no experiment is called 'noice'; did you mean 'noise'?",
+    ]

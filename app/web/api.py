@@ -8,14 +8,16 @@ from starlette.responses import JSONResponse, Response
 from app import __version__
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, query
+from app.laboratory import data
 from app.language import Language
 from app.numerals import plain
+from app.web.downloads import timing
 from app.web.negotiation import preferred
 from app.web.problems import NotFound
 from app.web.queries import pairs
 from app.web.rendering import Frame, page
 from app.web.site import Site
-from app.web.widgets import as_data, own_place, parameter_rows, ran, read, timing
+from app.web.widgets import own_place, parameter_rows, ran, read
 from app.web.words import Words
 
 
@@ -64,7 +66,7 @@ def one_state(site: Site, experiment: Experiment) -> Any:
     async def state(request: Request) -> JSONResponse:
         params = read(experiment, pairs(request.scope["query_string"]), own_place("en", experiment.name))
         outcome = await ran(site, request, experiment, params)
-        return JSONResponse(as_data(experiment, params, outcome), headers=timing(outcome))
+        return JSONResponse(data(experiment, params, outcome), headers=timing(outcome))
 
     return state
 

@@ -26,7 +26,7 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, notes, problems, widgets
+from app.web import api, downloads, notes, problems, widgets
 from app.web.assets import read_assets
 from app.web.guards import Bodies, Head, Headers, Queries
 from app.web.problems import NotFound
@@ -43,7 +43,7 @@ class LanguageConvertor(StringConvertor):
 
 
 class EndingConvertor(StringConvertor):
-    regex = "|".join(widgets.ENDINGS)
+    regex = "|".join(downloads.ENDINGS)
 
 
 def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIApp:

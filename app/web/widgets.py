@@ -1,17 +1,13 @@
 """The gallery, a widget on a page of its own or in an iframe, its fragment, its downloads, and checkpoint files."""
 
-import csv
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
-from app import __version__
 from app.content.note import Embed
 from app.errors import Busy, InvalidParameters, LaboratoryError, Problem
 from app.experiments import EXPERIMENTS
@@ -20,7 +16,7 @@ from app.experiments.experiment import Experiment, query
 from app.experiments.parameters import Params
 from app.laboratory import Outcome, versions
 from app.language import Language, Text, other
-from app.numerals import plain
+from app.web.downloads import FORMS, attachment
 from app.web.problems import TABLE, NotFound
 from app.web.queries import Pairs, merged, of_prefix, pairs, texts, written
 from app.web.rendering import Frame, base_url, fragment, page
@@ -307,65 +303,3 @@ async def uploaded(request: Request) -> str:
 
 def _decoded(body: bytes) -> str:
     return body.decode("utf-8", errors="replace").removeprefix("\ufeff")
-
-
-def timing(outcome: Outcome) -> dict[str, str]:
-    """The header that says how long it took; none for what was read from a record."""
-    return {} if outcome.elapsed_ms is None else {"Server-Timing": f"run;dur={outcome.elapsed_ms}"}
-
-
-def attachment(text: str, media_type: str, name: str) -> Response:
-    return Response(text, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{name}"'})
-
-
-def as_data(experiment: Experiment, params: Params, outcome: Outcome) -> dict[str, Any]:
-    """A state as the JSON of the API."""
-    used = outcome.recorded or versions()
-    return {
-        "widget": experiment.name,
-        "params": plain(dict(params)),
-        "result": plain(outcome.result),
-        "provenance": {
-            "python": used["python"],
-            "torch": used["torch"] if experiment.torch else None,
-            "platform": used["platform"],
-            "elapsed_ms": outcome.elapsed_ms,
-            "version": __version__,
-        },
-    }
-
-
-def _json(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
-    return JSONResponse(as_data(experiment, params, outcome), headers=timing(outcome))
-
-
-def _csv(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
-    table = experiment.table(params, outcome.result)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([column.name for column in table.columns])
-    for row in table.rows:
-        writer.writerow(
-            ["" if cell is None else cell[language] if isinstance(cell, Text) else _raw(cell) for cell in row]
-        )
-    return attachment(out.getvalue(), "text/csv; charset=utf-8", f"{experiment.name}.csv")
-
-
-def _raw(cell: object) -> object:
-    return repr(cell) if isinstance(cell, float) else str(cell).lower() if isinstance(cell, bool) else cell
-
-
-def _svg(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:
-    drawing = experiment.drawing(params, outcome.result)
-    text = site.templates.get_template("drawing.svg").render(
-        drawing=drawing, language=language, title=experiment.sentence(params, outcome.result)[language]
-    )
-    return Response(text, media_type="image/svg+xml")
-
-
-FORMS: dict[str, Callable[[Site, Experiment, Params, Outcome, Language], Response]] = {
-    "json": _json,
-    "csv": _csv,
-    "svg": _svg,
-}
-ENDINGS = (*FORMS, "py")
