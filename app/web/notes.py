@@ -17,7 +17,7 @@ from app.web.problems import NotFound
 from app.web.queries import Pairs, of_prefix, pairs, written
 from app.web.rendering import Frame, page
 from app.web.site import Site
-from app.web.widget_views import Place, WidgetView
+from app.web.widget_views import Place, ProblemView, WidgetView
 from app.web.widgets import kept_if_whole, status_of, widget_view
 from app.web.words import Words
 
@@ -143,7 +143,7 @@ class NotePage:
     footnotes: Markup
     correct: str
     """The address for “correct this page”, or nothing."""
-    problems: tuple[str, ...]
+    problems: tuple[ProblemView, ...]
     """What is wrong in the address and belongs to no widget of the note."""
 
     @property
@@ -186,7 +186,7 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
         network_titled=bool(note.sections) and note.sections[-1].id == "network",
         footnotes=footnotes,
         correct=f"{site.settings.repository.rstrip('/')}/{note.file}" if site.settings.repository else "",
-        problems=tuple(f"{name}: {words.no_such_embed}" for name in stray),
+        problems=tuple(ProblemView(name, name, "", words.no_such_embed) for name in stray),
     )
 
 

@@ -11,16 +11,23 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from app.errors import Busy, InvalidCheckpoint, InvalidParameters, Problem, ReaderError, TookTooLong, WorkerLost
+from app.experiments import EXPERIMENTS
+from app.experiments.experiment import Experiment
 from app.language import Language, Text
 from app.web.guards import LONGEST_QUERY, TooLarge
 from app.web.negotiation import accepted, preferred
 from app.web.rendering import Frame, fragment, page
 from app.web.site import Site
+from app.web.widget_views import problem_views
+from app.web.words import Words
 
 IN_PATH = re.compile(r"^/(?:embed/)?(en|zh)(?:/(?P<rest>.*))?$")
 
 FRAGMENT = re.compile(r"^/(en|zh)/widgets/[^/]+/result$")
 CHECKPOINT = "/checkpoint"
+
+
+ABOUT = re.compile(r"/widgets/(\w+)")
 
 
 class NotFound(Exception):
@@ -41,7 +48,7 @@ class Row:
 TABLE: dict[type[Exception], Row] = {
     InvalidParameters: Row(422, "invalid_parameters", Text("This cannot be computed", "这组值无法计算")),
     InvalidCheckpoint: Row(422, "invalid_checkpoint", Text("This file cannot be resumed from", "无法从这个文件恢复")),
-    NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这个地址上什么也没有长出来")),
+    NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Busy: Row(
         503, "busy", Text("Too many experiments are waiting; try again in a moment", "排队的实验太多，请稍后再试")
@@ -104,7 +111,11 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
             row.status,
         )
     elif form == "fragment":
-        view = {"title": row.title[language], "problems": _lines(problems, language)}
+        view = {
+            "title": row.title[language],
+            "shown": Words(language).stale,
+            "problems": problem_views(problems, language, _experiment(request)),
+        }
         response = fragment(site, language, "widget/problems.html", view, row.status)
     else:
         response = _page(site, request, language, row, error)
@@ -150,15 +161,17 @@ def _page(site: Site, request: Request, language: Language, row: Row, error: Exc
     )
     view = {
         "title": row.title[language],
-        "problems": _lines(problems, language),
+        "problems": problem_views(problems, language, _experiment(request)),
         "near": [(note.title, f"/{note.language}/{note.slug}", note.summary) for note in near],
         "back": path.removesuffix(CHECKPOINT) if path.endswith(CHECKPOINT) and row.status != 404 else "",
     }
     return page(site, request, "error.html", frame, view, row.status)
 
 
-def _lines(problems: tuple[Problem, ...], language: Language) -> list[tuple[str, str, str]]:
-    return [(problem.parameter, problem.given[:120], problem.message[language]) for problem in problems]
+def _experiment(request: Request) -> Experiment | None:
+    """The experiment that the address is about: its labels name what is wrong."""
+    match = ABOUT.search(request.url.path)
+    return EXPERIMENTS.get(match[1]) if match else None
 
 
 def _as_json(problem: Problem, language: Language) -> dict[str, str]:

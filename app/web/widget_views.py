@@ -1,6 +1,6 @@
 """An experiment in a state, as a page shows it: controls, presets, output, addresses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,6 +40,17 @@ class Field:
     problem: str
     rare: bool
     """Whether it is folded away until it is asked for."""
+
+
+@dataclass(frozen=True)
+class ProblemView:
+    """One thing wrong with what a reader sent, in the page's language."""
+
+    parameter: str
+    label: str
+    """The words beside its control; the parameter's own name where it has none."""
+    given: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ class WidgetView:
     """Why there is no output."""
     message: str
     """The failure in words, or nothing."""
-    problems: tuple[str, ...]
+    problems: tuple[ProblemView, ...]
     own_page: str
     embed_page: str
     level: int
@@ -235,9 +246,10 @@ def _field(parameter: Parameter, typed: str | None, params: Params, place: Place
     language = place.language
     value = parameter.write(params[parameter.name]) if typed is None else typed
     placeholder = ""
-    if isinstance(parameter.default, Derived) and parameter.slider is None:
-        placeholder = parameter.default.words[language]
-        if typed is None and params[parameter.name] == parameter.default.value(params):
+    if isinstance(parameter.default, Derived):
+        follows = parameter.default.value(params)
+        placeholder = parameter.default.words[language] if parameter.slider is None else parameter.write(follows)
+        if typed is None and params[parameter.name] == follows:
             value = ""
     slider = parameter.slider
     return Field(
@@ -255,6 +267,21 @@ def _field(parameter: Parameter, typed: str | None, params: Params, place: Place
         wide=not isinstance(parameter, Choice) and slider is None,
         problem=problem,
         rare=parameter.rare,
+    )
+
+
+def problem_views(
+    problems: Iterable[Problem], language: Language, experiment: Experiment | None = None
+) -> tuple[ProblemView, ...]:
+    labels = {parameter.name: parameter.label[language] for parameter in experiment.parameters} if experiment else {}
+    return tuple(
+        ProblemView(
+            problem.parameter,
+            labels.get(problem.parameter, problem.parameter),
+            problem.given[:120],
+            problem.message[language],
+        )
+        for problem in problems
     )
 
 

@@ -21,7 +21,15 @@ from app.web.problems import TABLE, NotFound
 from app.web.queries import Pairs, merged, of_prefix, pairs, texts, written
 from app.web.rendering import Frame, base_url, fragment, page
 from app.web.site import Site
-from app.web.widget_views import Place, WidgetView, base_texts, fields_view, output_view, presets_view
+from app.web.widget_views import (
+    Place,
+    WidgetView,
+    base_texts,
+    fields_view,
+    output_view,
+    presets_view,
+    problem_views,
+)
 
 CONTROL = ("of", "in")
 """Names in the query of a fragment that are no parameters: the embed asked for, and the note it stands in."""
@@ -226,7 +234,7 @@ async def widget_view(site: Site, request: Request, experiment: Experiment, plac
         output=output,
         failure=failure,
         message=TABLE[type(failure)].title[place.language] if failure else "",
-        problems=tuple(f"{problem.parameter}: {problem.message[language]}" for problem in problems),
+        problems=problem_views(problems, language, experiment),
         own_page=f"/{language}/widgets/{name}",
         embed_page=f"/embed/{language}/widgets/{name}",
         level=place.level,

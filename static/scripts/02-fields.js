@@ -4,7 +4,8 @@ const fields = (widget) => [...widget.querySelectorAll("form [data-parameter]")]
 
 const follow = (text) => {
   const range = text.form.querySelector(`[data-for="${CSS.escape(text.id)}"]`);
-  if (range && text.value.trim() !== "" && !isNaN(text.value)) range.value = text.value;
+  const value = (text.value || text.placeholder || "").normalize("NFKC").replace("\u2212", "-").trim();
+  if (range && value !== "" && Number.isFinite(Number(value))) range.value = Number(value);
 };
 
 const enter = (widget, href) => {
@@ -35,6 +36,13 @@ document.addEventListener("click", (event) => {
   const widget = link.closest(".widget") ?? document.getElementById(link.hash.slice(1));
   if (!widget?.matches(".widget") || new URL(link.href).pathname !== location.pathname) return;
   event.preventDefault();
+  if (link.matches(".ran")) {
+    // Back leads to the sentence again, as it would from a page of its own.
+    if (!link.id) link.id = `ran-${[...document.querySelectorAll("a.ran")].indexOf(link)}`;
+    history.replaceState(history.state, "", `#${link.id}`);
+    history.pushState(null, "", `#${widget.id}`);
+    widget.dataset.sought = link.firstChild.textContent.trim();
+    widget.focus();
+  }
   enter(widget, link.href);
-  if (!link.closest(".widget")) widget.scrollIntoView({ block: "nearest" });
 });

@@ -8,7 +8,13 @@ const write = (widget, state) => {
   const kept = location.search.slice(1).split("&").filter((part) => part && !own.has(decodeURIComponent(part.split("=")[0])));
   const query = [...kept, ...(state ? [state] : [])].join("&");
   history.replaceState(history.state, "", location.pathname + (query && `?${query}`) + location.hash);
-  document.dispatchEvent(new Event("garden:address"));
+};
+
+// The cells that hold the number that was pressed in the text.
+const seek = (widget) => {
+  for (const cell of widget.querySelectorAll("td")) cell.toggleAttribute("data-sought", cell.textContent === widget.dataset.sought);
+  widget.querySelector("td[data-sought]")?.closest("tr").scrollIntoView({ block: "nearest" });
+  delete widget.dataset.sought;
 };
 
 for (const name of ["input", "change"])
@@ -23,12 +29,20 @@ document.addEventListener("htmx:config:request", (event) => {
 document.addEventListener("htmx:after:swap", (event) => {
   const widget = widgetOf(event);
   if (!widget) return;
-  const { ctx } = event.detail, good = ctx.response.status === 200;
+  const { ctx } = event.detail, last = newest.get(widget) === ctx;
   const wrong = [...widget.querySelectorAll("[data-problem]")].map((item) => item.dataset.problem);
   for (const field of widget.querySelectorAll("[data-parameter]"))
-    if (wrong.includes(field.dataset.parameter)) field.setAttribute("aria-invalid", "true");
-    else field.removeAttribute("aria-invalid");
-  if (!good || newest.get(widget) !== ctx) return;
+    for (const [name, value] of [["aria-invalid", "true"], ["aria-describedby", `${widget.id}-problems`]])
+      if (wrong.includes(field.dataset.parameter)) field.setAttribute(name, value);
+      else if (name === "aria-invalid" || field.getAttribute(name) === value) field.removeAttribute(name);
+  if (ctx.response.status !== 200) {
+    widget.dataset.stale = "";
+    // Nobody else asks again for the last value when the laboratory was full.
+    const wait = Number(ctx.response.headers.get("Retry-After"));
+    if (last && wait) setTimeout(() => newest.get(widget) === ctx && ctx.sourceElement.requestSubmit(), 1000 * wait);
+    return;
+  }
+  if (!last) return;
   delete widget.dataset.stale;
   const headline = widget.querySelector(".headline");
   for (const preset of widget.querySelectorAll("[data-preset]"))
@@ -36,6 +50,7 @@ document.addEventListener("htmx:after:swap", (event) => {
     else preset.removeAttribute("aria-current");
   if (ctx.sourceEvent.type === "input") return;
   write(widget, headline.dataset.state);
+  if (widget.dataset.sought) seek(widget);
   widget.querySelector("[role=status]").textContent = headline.textContent;
 });
 

@@ -5,7 +5,9 @@ const current = () => headings.findLast((heading) => heading.getBoundingClientRe
 
 const mark = () => {
   const here = current();
-  links.forEach((link) => link.toggleAttribute("aria-current", decodeURIComponent(link.hash.slice(1)) === here?.id));
+  for (const link of links)
+    if (decodeURIComponent(link.hash.slice(1)) === here?.id) link.setAttribute("aria-current", "location");
+    else link.removeAttribute("aria-current");
 };
 if (headings.length) {
   new IntersectionObserver(mark, { rootMargin: "0px 0px -66% 0px" }).observe(headings[0]);

@@ -18,6 +18,11 @@ for (const network of document.querySelectorAll("[data-network]")) {
     counter.textContent = `${shown.size} / ${nodes.length}`;
   };
   network.querySelector("[data-tools]").hidden = false;
+  const pan = network.querySelector(".pan");
+  pan.scrollLeft = (pan.scrollWidth - pan.clientWidth) / 2;
+  network.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") event.target.closest(".node")?.querySelector(".close").click();
+  });
   network.addEventListener("input", (event) => { if (!event.isComposing) update(); });
   network.addEventListener("compositionend", update);
 }
