@@ -19,6 +19,7 @@ from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, Result
 from app.experiments.parameters import Params
 from app.garden.dates import Calendar, dated
+from app.garden.digests import behind
 from app.garden.garden import Garden, grow
 from app.laboratory import versions
 from app.language import Language
@@ -98,7 +99,8 @@ def check(
     garden = grow(dated(notes, calendar) if calendar else notes, concepts, drafts=drafts)
     measured = Measured.read(content / MEASURED)
     desk = _Desk(garden, concepts, experiments, measured, run or _in_place)
-    found = {*faults, *more, *garden.faults, *garden.warnings, *desk.look()}
+    late = behind(garden, default_language)
+    found = {*faults, *more, *garden.faults, *garden.warnings, *late, *desk.look()}
     named = sorted(replace(fault, file=f"{content.resolve().name}/{fault.file}") for fault in found)
     stops = tuple(fault for fault in named if fault.stops)
     warns = tuple(fault for fault in named if not fault.stops)

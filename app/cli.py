@@ -8,21 +8,28 @@ import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import structlog
 import typer
 import uvicorn
+from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 
 from app import __version__
 from app.checks import Report, needed, update
+from app.content.notes import read_notes
 from app.errors import AuthorError, Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index
+from app.garden.digests import digests, write_old_sections
+from app.garden.garden import Garden, grow
+from app.garden.history import write_histories
+from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
+from app.language import Language, other
 from app.main import INDEX, checked, create_app
 from app.settings import Settings
 from app.web.queries import texts
@@ -102,12 +109,47 @@ def check_content(
 
 @app.command()
 def index(content: Content = None) -> None:
-    """Write what git knows of the notes' dates beside them, for an image that carries no repository."""
+    """Write what git knows of the notes beside them, for an image that carries no repository: dates and changes."""
     settings = read_settings(content=content)
     path = settings.content / INDEX
     calendar = dates(settings.content)
     write_index(calendar, path)
-    note.print(f"{path}: {len(calendar.files)} files dated; the repository is {calendar.repository}")
+    changes = write_histories(settings.content, path)
+    old = write_old_sections(grown(settings), settings.content, path)
+    note.print(
+        f"{escape(str(path))}: {len(calendar.files)} files dated, {changes} changes, {old} sections as they were "
+        f"translated; the repository is {calendar.repository}"
+    )
+
+
+@app.command()
+def translated(
+    slug: Annotated[str, typer.Argument(help="The note's slug, title or alias.")],
+    content: Content = None,
+    source: Annotated[
+        Language | None,
+        typer.Option("--from", help="Language it is translated from; the default language.", show_default=False),
+    ] = None,
+) -> None:
+    """Write down that a note's translation is of its text as it is now."""
+    settings = read_settings(content=content)
+    garden = grown(settings, drafts=True)
+    language = source or settings.default_language
+    found = garden.find(slug, language)
+    if found is None:
+        near = garden.nearest(language, slug, 1)
+        hint = f"; did you mean '{near[0].slug}'?" if near else ""
+        cannot(f"no note is called '{slug}'{hint}")
+    original, translation = (garden.note(one, found.slug) for one in (language, other(language)))
+    if original is None or translation is None:
+        cannot(f"{found.file} has no translation: there is no note '{found.slug}' in '{other(found.language)}'")
+    now = digests(original)
+    try:
+        changed = record(settings.content / translation.file, now)
+    except Unrecordable as wrong:
+        cannot(f"{translation.file}: {wrong}")
+    count = f"{len(now)} part{'s' * (len(now) > 1)} of {original.file}"
+    note.print(escape(f"{translation.file}: {count} {'written down' if changed else 'stand there already'}"))
 
 
 @app.command()
@@ -142,13 +184,25 @@ def read_settings(**options: Any) -> Settings:
     """The environment's settings, with the options that were given on top. Exits 2 when one cannot be used."""
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
-    except ValueError as wrong:
-        note.print(escape(str(wrong)))
+    except ValidationError as wrong:
+        for error in wrong.errors():
+            name = "_".join(("PERENNIAL", *map(str, error["loc"]))).upper()
+            note.print(escape(f"{name} = {error['input']!r}: {error['msg'].lower()}"))
         raise typer.Exit(2) from None
     if not settings.content.is_dir():
         note.print(f"{escape(str(settings.content))} is no folder; name the folder of the notes with --content")
         raise typer.Exit(2)
     return settings
+
+
+def grown(settings: Settings, drafts: bool = False) -> Garden:
+    """The garden's notes alone: no experiment is run."""
+    return grow(read_notes(settings.content, settings.default_language)[0], {}, drafts=drafts)
+
+
+def cannot(why: str) -> NoReturn:
+    note.print(escape(why))
+    raise typer.Exit(2)
 
 
 def say_faults(faults: tuple[Fault, ...]) -> None:
@@ -182,6 +236,11 @@ def log_as(settings: Settings) -> None:
                 renderer,
             ],
         )
+    )
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
     )
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     logging.getLogger("asyncio").setLevel("WARNING")

@@ -11,28 +11,39 @@ speaks by colour alone:
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from app.language import LANGUAGES, Text, alike
-from app.numerals import power, short
+from app.numerals import brief
 
 Role = Literal["a", "b", "mark", "grid", "soft"]
 Anchor = Literal["start", "middle", "end"]
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Line:
     """A polyline through points (x, y)."""
 
-    points: tuple[tuple[float, float], ...]
+    points: tuple[Point, ...]
     role: Role
 
     @property
     def path(self) -> str:
         return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in self.points)
+
+
+@dataclass(frozen=True)
+class Dashes(Line):
+    """A polyline of short strokes far apart, for what lies on another line: between them that one shows."""
+
+    @property
+    def path(self) -> str:
+        return "".join(Line(stroke, self.role).path for stroke in strokes(self.points))
 
 
 @dataclass(frozen=True)
@@ -120,10 +131,32 @@ def ticks(low: float, high: float, about: int = 5) -> tuple[float, ...]:
     return found if all(a < b for a, b in pairwise(found)) else (low, high)
 
 
+def strokes(
+    points: Sequence[Point], long: float = 5, apart: float = 13, most: int = 60
+) -> tuple[tuple[Point, ...], ...]:
+    """Short pieces of a polyline, bent where it bends; further apart where there would be more than `most`."""
+    lengths = [0.0, *accumulate(math.dist(one, two) for one, two in pairwise(points))]
+    total = lengths[-1]
+    period = max(long + apart, total / most)
+
+    def place(far: float) -> Point:
+        at = min(bisect_right(lengths, far), len(points) - 1)
+        (x, y), (to_x, to_y) = points[at - 1], points[at]
+        share = (far - lengths[at - 1]) / ((lengths[at] - lengths[at - 1]) or 1)
+        return x + share * (to_x - x), y + share * (to_y - y)
+
+    found = []
+    start = min(period, total) / 2 - long / 2
+    while 0 <= start <= total - long:
+        bends = points[bisect_right(lengths, start) : bisect_left(lengths, start + long)]
+        found.append((place(start), *bends, place(start + long)))
+        start += period
+    return tuple(found)
+
+
 def tick_words(value: float) -> Text:
     """A tick's number, as a power of ten where that is shorter and says the same: 3×10⁵."""
-    plain, brief = short(value), power(value)
-    return alike(brief if len(brief) < len(plain) and float(f"{value:.2e}") == value else plain)
+    return alike(brief(value))
 
 
 def axes(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+import structlog
 from cachetools import LRUCache
 from pebble import ProcessExpired, ProcessPool
 
@@ -31,6 +32,7 @@ from app.numerals import plain
 Key = tuple[str, str]
 """An experiment and its parameters as text: unlike Params, that tells −0 from 0 and finds NaN again."""
 THREADS = 2
+log = structlog.get_logger("perennial.laboratory")
 MIB = 1 << 20
 
 
@@ -107,8 +109,9 @@ class Laboratory:
             self._kept[_key(experiment, params)] = outcome
 
     def waits(self, experiment: Experiment, params: Params) -> bool:
-        """Whether the outcome takes a place in the queue: it is neither kept nor cheap."""
-        return self.known(experiment, params) is None and (experiment.torch or experiment.heavy(params))
+        """Whether the outcome takes a place in the queue: it is neither kept, nor cheap, nor on its way already."""
+        key = _key(experiment, params)
+        return key not in self._kept and key not in self._running and (experiment.torch or experiment.heavy(params))
 
     async def run(self, experiment: Experiment, params: Params) -> Outcome:
         """The outcome for these parameters.
@@ -158,9 +161,13 @@ class Laboratory:
             outcome: Outcome = await asyncio.wrap_future(future)
         except StoppedAtLimit:
             self.figures.stopped += 1
+            log.warning(
+                "stopped at the time limit", experiment=experiment.name, seconds=self._time_limit, params=dict(params)
+            )
             raise TookTooLong(f"{experiment.name} was stopped after {self._time_limit:g} s") from None
         except (ProcessExpired, BrokenExecutor, MemoryError, CancelledError) as lost:
             self.figures.lost += 1
+            log.warning("a worker was lost", experiment=experiment.name, reason=str(lost), params=dict(params))
             raise WorkerLost(f"the worker that ran {experiment.name} ended: {lost}") from None
         return outcome
 

@@ -62,6 +62,23 @@ def power(value: float) -> str:
     return _typeset(f"{digits.rstrip('0').rstrip('.')}e{exponent}" if exponent else digits)
 
 
+def grouped(value: float) -> str:
+    """As `short`, with the thousands of a whole number separated: 69,314,702."""
+    return f"{value:,.0f}".replace("-", "−") if _plain_whole(value) else short(value)
+
+
+def brief(value: float) -> str:
+    """A limit or a tick: as a power of ten where that is shorter and says the same: 3×10⁵."""
+    plainly, by_power = short(value), power(value)
+    return by_power if len(by_power) < len(plainly) and float(f"{value:.2e}") == value else plainly
+
+
+def told_apart(value: float, other: float) -> str:
+    """As `short`, with as many digits more as it takes to tell the one number from the other."""
+    found = (short(value, digits) for digits in range(6, 18) if short(value, digits) != short(other, digits))
+    return next(found, full(value))
+
+
 def full(value: object) -> str:
     """Every digit that tells the number from its neighbours, set as people write it."""
     if isinstance(value, float):

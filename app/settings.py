@@ -42,7 +42,7 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on")
-    trusted_hosts: str = Field(default="*", description="host names that are answered, parted by commas")
+    trusted_hosts: str = Field(default="*", description="host names that are answered, separated by commas")
     trusted_proxies: str = Field(default="127.0.0.1", description="proxies whose forwarded headers are believed")
     hsts: bool = Field(default=False, description="send Strict-Transport-Security, when served over HTTPS only")
     workers: int = Field(default=1, ge=1, le=64, description="worker processes for experiments that need torch")

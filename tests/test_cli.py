@@ -106,8 +106,7 @@ def test_a_setting_that_cannot_be_used_ends_with_two(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PERENNIAL_PORT", "many")
     told = command("check")
     assert told.exit_code == 2
-    assert "port" in told.stderr
-    assert "many" in told.stderr
+    assert told.stderr.startswith("PERENNIAL_PORT = 'many': ")
 
 
 def test_what_is_measured_is_written_down(tmp_path: Path) -> None:
@@ -247,7 +246,7 @@ def test_the_version_is_printed() -> None:
     assert command("version").stdout == f"{__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["serve", "check", "index", "run", "version"])
+@pytest.mark.parametrize("name", ["serve", "check", "index", "translated", "run", "version"])
 def test_every_command_says_what_it_does(name: str) -> None:
     assert name in command("--help").stdout
     assert command(name, "--help").exit_code == 0

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import CONTENT
 
-COMPANION = CONTENT / "files/test_resume.py"
+COMPANION = CONTENT / "companion/test_resume.py"
 
 
 def run(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -1,5 +1,6 @@
 """The tokens of one note into its blocks, and into what stands in them: sections, passages, marks, numbers, links."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -9,7 +10,7 @@ from markdown_it.token import Token
 
 from app.content.markdown import parser
 from app.content.note import Embed, Link, Mark, Passage, Prose, Ran, Section, Transclusion
-from app.content.pieces import Back, Footnote, Footnotes, Heading, Linked, Marked, Number, Reference
+from app.content.pieces import Anchored, Back, Footnote, Footnotes, Heading, Linked, Marked, Number, Reference, Tag
 from app.content.reading import Reading
 from app.content.rules.headings import plain, words
 from app.content.sentences import sentence_at
@@ -29,6 +30,7 @@ class Blocks:
     rans: list[Ran] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    anchors: list[Section] = field(default_factory=list)
     first_paragraph: str = ""
 
     _pieces: list[Any] = field(default_factory=list, init=False)
@@ -38,7 +40,10 @@ class Blocks:
     _section: str | None = field(default=None, init=False)
     _footnotes: dict[int, tuple[str | None, int]] = field(default_factory=dict, init=False)
     """Section and line of the first reference to each footnote."""
-    _anchors: dict[str, int] = field(default_factory=dict, init=False)
+    _in_footnotes: bool = field(default=False, init=False)
+    _marked_times: dict[str, int] = field(default_factory=dict, init=False)
+    _open: list[tuple[str, int, int]] = field(default_factory=list, init=False)
+    """Of each block with a name that is open: its id, its level, and where among the pieces it begins."""
 
     def walk(self, tokens: list[Token]) -> None:
         index = 0
@@ -67,6 +72,13 @@ class Blocks:
 
     def _block(self, tokens: list[Token], index: int) -> list[Any]:
         token = tokens[index]
+        if "anchor" in token.meta:
+            return self._anchored(token, tokens, index)
+        if token.nesting < 0 and self._open and self._open[-1][1] == token.level:
+            id, _, start = self._open.pop()
+            inside = (*self._pieces[start:], _html(tokens, index))
+            del self._pieces[start:]
+            return [Anchored(id, _merged(inside))]
         if token.type == "inline":
             return self._inline(token)
         if "piece" in token.meta:
@@ -75,12 +87,23 @@ class Blocks:
             return [Back(token.meta["id"] + 1, token.meta["subId"] + 1)]
         return [_html(tokens, index)]
 
+    def _anchored(self, token: Token, tokens: list[Token], index: int) -> list[Any]:
+        id = token.meta.pop("anchor")
+        self.anchors.append(Section(id, "", 0, self._line, False))
+        if token.nesting > 0:
+            self._open.append((id, token.level, len(self._pieces)))
+            return self._block(tokens, index)
+        return [Anchored(id, _merged(["<div>", *self._block(tokens, index), "</div>\n"]))]
+
     def _heading(self, token: Token, inline: Token) -> None:
         level, id, title = int(token.tag[1]), str(token.attrs["id"]), token.meta["title"]
         self.sections.append(Section(id, title, level, self._line, token.meta["explicit"]))
         if token.meta["explicit"] and level == 2:
             self._section = id
-        self._add([Heading(level, id, title, _merged(self._inline(inline, passage=False)))])
+        block = token.meta.get("anchor", "")
+        if block:
+            self.anchors.append(Section(block, title, 0, self._line, False))
+        self._add([Heading(level, id, title, _merged(self._inline(inline, passage=False)), block)])
 
     def _embed(self, token: Token) -> None:
         embed = token.meta.get("embed")
@@ -98,6 +121,7 @@ class Blocks:
 
     def _all_footnotes(self, tokens: list[Token]) -> None:
         items, before = [], self._section
+        self._in_footnotes = True
         for index, token in enumerate(tokens):
             if token.type == "footnote_open":
                 number = token.meta["id"] + 1
@@ -108,7 +132,7 @@ class Blocks:
             elif token.type != "footnote_block_close":
                 self._line = self.reading.line(token.map[0]) if token.map else self._line
                 self._pieces += self._block(tokens, index)
-        self._section = before
+        self._section, self._in_footnotes = before, False
         self.body.append(Prose((Footnotes(tuple(items)),), self._line))
 
     def _inline(self, token: Token, passage: bool = True) -> list[Any]:
@@ -117,7 +141,7 @@ class Blocks:
         seen = [plain(child) for child in children]
         text = " ".join("".join(seen).split())
         if passage and text and "ours" not in token.meta:
-            self.passages.append(Passage(self._section, text, self._line))
+            self.passages.append(Passage(self._section, text, self._line, self._in_footnotes))
         pieces: list[Any] = []
         index = 0
         while index < len(children):
@@ -132,6 +156,9 @@ class Blocks:
                 sentence = _sentence(text, seen[:index]) if child.type in ("mark", "wikilink") else ""
                 pieces.append(self._piece(children, index, sentence))
             index += 1
+        if "done" in token.meta:
+            ticked = " checked" if token.meta["done"] else ""
+            return [f'<label><input type="checkbox" disabled{ticked}> ', *pieces, "</label>"]
         return pieces
 
     def _piece(self, children: list[Token], index: int, sentence: str) -> Any:
@@ -152,6 +179,8 @@ class Blocks:
                 number = meta["id"] + 1
                 self._footnotes.setdefault(number, (self._section, self._line))
                 return Reference(number, meta.get("subId", 0) + 1)
+            case "tag":
+                return Tag(meta["name"], escape(child.content, quote=False))
             case "file":
                 return f'<a href="{child.attrs["href"]}">{escape(child.content, quote=False)}</a>'
             case _:
@@ -159,8 +188,8 @@ class Blocks:
 
     def _marked(self, token: Token, sentence: str) -> Marked:
         concept = token.meta["given"]["concept"]
-        self._anchors[concept] = self._anchors.get(concept, 0) + 1
-        anchor = f"at-{concept}-{self._anchors[concept]}"
+        self._marked_times[concept] = self._marked_times.get(concept, 0) + 1
+        anchor = f"at-{concept}-{self._marked_times[concept]}"
         children = token.children or []
         self.marks.append(Mark(concept, words(children), self._section, sentence, anchor, token.meta["line"]))
         return Marked(concept, anchor, _all_html(children))
@@ -217,7 +246,7 @@ def _link_end(children: list[Token], start: int) -> int:
     return len(children)
 
 
-def _merged(pieces: list[Any]) -> tuple[Any, ...]:
+def _merged(pieces: Iterable[Any]) -> tuple[Any, ...]:
     """The same with strings that stand together made one."""
     merged: list[Any] = []
     texts: list[str] = []

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,6 +19,13 @@ ADDRESSES = """
 """
 RESERVED = frozenset(ADDRESSES.split())
 """The words of the table of addresses; no note can have one of them as its slug."""
+SKIPPED = frozenset({"node_modules"})
+"""Folders that are no part of a garden, beside the hidden ones."""
+OBSIDIANS = re.compile(r"\.(?:excalidraw(?:\.md)?|canvas|base)$", re.IGNORECASE)
+"""What only Obsidian can show: it is neither a note nor a file of the garden."""
+MARKDOWN = re.compile(r"\.md$", re.IGNORECASE)
+LANGUAGE = re.compile(rf"(?<=[^/])\.(?:{'|'.join(LANGUAGES)})$")
+UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 @dataclass(frozen=True)
@@ -37,11 +45,9 @@ class Files:
     """The files of a content folder by their paths relative to it, with forward slashes."""
 
     slugs: Mapping[str, str] = field(default_factory=dict)
-    """The slug of each note by its path, NFC."""
+    """The slug of each note by its path, NFC; the shallowest first."""
     others: Mapping[str, str] = field(default_factory=dict)
-    """Files that are no notes: the path as the disk spells it by the path in NFC."""
-    named: Mapping[str, str] = field(default_factory=dict)
-    """Of the others, the shallowest of each name: `![[picture.png]]` finds it in any folder, as in Obsidian."""
+    """Files that are no notes, the shallowest first: the path as the disk spells it by the path in NFC."""
 
     def beside(self, note: str, href: str) -> str | None:
         """The path that a link in a note means, or None when it leads out of the folder."""
@@ -50,25 +56,83 @@ class Files:
         return None if path.startswith(("../", "/")) or path in ("..", ".") else path
 
     def find(self, note: str, name: str) -> str | None:
-        """A file that is no note: beside the note, from the top of the folder, or anywhere by its name."""
-        for path in (self.beside(note, name), self.beside("", name)):
-            if path is not None and path in self.others:
-                return self.others[path]
-        return self.named.get(_nfc(name))
+        """A file that is no note: beside the note, from the top of the folder, or in any folder, as in Obsidian."""
+        return self._others.find(_around(note, name), name)
+
+    def slug(self, note: str, name: str) -> str | None:
+        """The slug of the note that a path means, with or without `.md`, found like other files."""
+        stem = MARKDOWN.sub("", name)
+        return self._notes.find(_around(note, stem), stem)
+
+    def twin(self, note: str, name: str) -> str | None:
+        """The slug of the note of this stem in the same folder, where others have the stem too."""
+        if not self._renamed or folded(name) not in self._renamed:
+            return None
+        return self._notes.find(_around(note, name)[:1], None)
+
+    @cached_property
+    def _renamed(self) -> frozenset[str]:
+        """Folded stems of the notes that could not have theirs as their slug."""
+        stems = ((_stem(posixpath.basename(path), LANGUAGES[0])[0], slug) for path, slug in self.slugs.items())
+        return frozenset(folded(stem) for stem, slug in stems if stem != slug)
+
+    @cached_property
+    def _others(self) -> "Paths":
+        return Paths(self.others)
+
+    @cached_property
+    def _notes(self) -> "Paths":
+        """By paths without `.md`, with and without a language."""
+        stems: dict[str, str] = {}
+        for path, slug in self.slugs.items():
+            stem = MARKDOWN.sub("", path)
+            stems.setdefault(stem, slug)
+            stems.setdefault(LANGUAGE.sub("", stem), slug)
+        return Paths(stems)
+
+
+class Paths:
+    """What stands under paths, found in any spelling of them: case, width and composition make no difference."""
+
+    def __init__(self, found: Mapping[str, str]) -> None:
+        self.exact = found
+        self.alike: dict[str, str] = {}
+        self.named: dict[str, list[str]] = {}
+        """The folded paths of each last name."""
+        for path, meant in found.items():
+            other = folded(path)
+            if self.alike.setdefault(other, meant) == meant:
+                self.named.setdefault(posixpath.basename(other), []).append(other)
+
+    def find(self, paths: tuple[str, ...], end: str | None) -> str | None:
+        """The first of these, else the shallowest that ends like this."""
+        for path in paths:
+            if path in self.exact:
+                return self.exact[path]
+        for other in map(folded, paths):
+            if other in self.alike:
+                return self.alike[other]
+        if not end:
+            return None
+        last = folded(end).lstrip("/")
+        tail = f"/{last}"
+        for path in self.named.get(posixpath.basename(last), ()):
+            if path == last or path.endswith(tail):
+                return self.alike[path]
+        return None
 
 
 def walk(folder: Path, default_language: Language) -> tuple[tuple[Source, ...], Files, tuple[Fault, ...]]:
     """Every note and every other file; what is hidden or leads out of the folder is not there."""
     paths, faults = _paths(folder)
-    notes = [path for path in paths if path.endswith(".md")]
-    others = [path for path in paths if not path.endswith(".md")]
+    notes = [path for path in paths if MARKDOWN.search(path)]
+    others = [path for path in paths if not MARKDOWN.search(path)]
     sources, collisions = _sources(notes, default_language)
     return (
         sources,
         Files(
             slugs={_nfc(source.path): source.slug for source in sources},
             others={_nfc(path): path for path in others},
-            named={_nfc(posixpath.basename(path)): path for path in reversed(others)},
         ),
         faults + collisions,
     )
@@ -79,18 +143,19 @@ def _paths(folder: Path) -> tuple[list[str], tuple[Fault, ...]]:
     root = os.path.realpath(folder)
     found, faults = [], []
     for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
         for name in names:
             path = os.path.join(place, name)
             inside = not os.path.islink(path) or os.path.realpath(path).startswith(root + os.sep)
             relative = os.path.relpath(path, folder).replace(os.sep, "/")
-            if name.startswith(".") or not inside:
+            if name.startswith(".") or not inside or OBSIDIANS.search(name):
                 continue
-            if relative.isprintable():
+            if relative.isprintable() or UNPRINTABLE.isdisjoint(map(unicodedata.category, relative)):
                 found.append(relative)
             else:
                 spelled = relative.encode("unicode_escape").decode()
-                faults.append(Fault(spelled, 1, "the name of this file cannot be printed; give it another one"))
+                what = "the name of this file cannot be printed, so it is left out; give it another one"
+                faults.append(Fault(spelled, 1, what, stops=False))
     return sorted(found, key=lambda path: (path.count("/"), path)), tuple(faults)
 
 
@@ -120,11 +185,22 @@ def _sources(paths: list[str], default_language: Language) -> tuple[tuple[Source
 
 
 def _stem(name: str, default_language: Language) -> tuple[str, Language]:
-    stem = _nfc(name.removesuffix(".md"))
+    stem = _nfc(MARKDOWN.sub("", name))
     for language in LANGUAGES:
         if stem.endswith(f".{language}") and stem != f".{language}":
             return stem.removesuffix(f".{language}"), language
     return stem, default_language
+
+
+def _around(note: str, name: str) -> tuple[str, ...]:
+    """The paths that a name may mean: beside the note, and from the top of the folder."""
+    written = _nfc(name)
+    paths = (posixpath.normpath(posixpath.join(place, written)) for place in (posixpath.dirname(note), ""))
+    return tuple(path for path in paths if not path.startswith(("../", "/")) and path not in ("..", "."))
+
+
+def folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _nfc(text: str) -> str:

@@ -15,6 +15,8 @@ from app.content.reading import Reading
 
 BLOCK = re.compile(r"---[ \t]*\n(?P<yaml>(?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 UNCLOSED = re.compile(r"---[ \t]*\n\s*[\w-]+:(?:[ \t]|\n)")
+TEMPLATE = re.compile(r"\{\{|<%")
+"""What Obsidian's templates and Templater hold; a note that is only a pattern for others stops nothing."""
 DATE = re.compile(r"(?P<year>\d{4})[-/.年](?P<month>\d{1,2})[-/.月](?P<day>\d{1,2})(?:日|(?=[T\s])|$)")
 
 
@@ -32,7 +34,7 @@ class FrontMatter:
     translates: Mapping[str, str] = field(default_factory=dict)
     draft: bool = False
     extra: dict[str, Any] = field(default_factory=dict)
-    """Keys that the garden does not know."""
+    """Keys that the garden does not know, and `publish`, of which Obsidian's `false` makes a draft too."""
 
 
 def parted(source: str) -> tuple[str, str]:
@@ -47,21 +49,38 @@ def read_front_matter(written: str, reading: Reading) -> FrontMatter:
     match = BLOCK.match(written)
     if match is None:
         return found
+    text = match["yaml"].expandtabs(2)
     try:
-        read = entries(match["yaml"])
+        read = entries(text)
     except Unreadable as fault:
-        reading.fault(fault.line + 1, f"the front matter cannot be read: {fault}")
+        pattern = TEMPLATE.search(text) is not None
+        reading.fault(fault.line + 1, f"the front matter cannot be read: {fault}", stops=not pattern)
         return found
     for entry in read:
+        key = ALSO.get(entry.key, entry.key)
         try:
-            if entry.key in READERS:
-                if not absent(entry.node):
-                    setattr(found, entry.key, READERS[entry.key](entry))
-            else:
-                found.extra[entry.key] = value(entry.node)
+            if key not in READERS:
+                found.extra[key] = _kept(entry.node, text)
+            elif not absent(entry.node):
+                new = READERS[key](entry)
+                setattr(found, key, (*getattr(found, key), *new) if isinstance(new, tuple) else new)
         except Unreadable as fault:
-            reading.fault(fault.line + 1, f"'{entry.key}' in the front matter: {fault}")
+            what = f"'{entry.key}' in the front matter: {fault}"
+            reading.fault(fault.line + 1, what, stops=key not in EVERYWHERE)
+    found.draft = found.draft or _no(found.extra.get("publish"))
     return found
+
+
+def _kept(node: Node, text: str) -> Any:
+    """A value that nobody asks for; as it was written where YAML makes nothing of it."""
+    try:
+        return value(node)
+    except Unreadable:
+        return text[node.start_mark.index : node.end_mark.index].strip()
+
+
+def _no(written: Any) -> bool:
+    return written is False or (isinstance(written, str) and written.strip().lower() in ("false", "no", "off"))
 
 
 def unclosed(source: str) -> bool:
@@ -105,7 +124,8 @@ def _tags(entry: Entry) -> tuple[str, ...]:
 
 
 def _aliases(entry: Entry) -> tuple[str, ...]:
-    parts = [str(entry.node.value)] if isinstance(entry.node, ScalarNode) else _list(entry.node)
+    """A list, or names parted by commas."""
+    parts = re.split(r"[,，]", str(entry.node.value)) if isinstance(entry.node, ScalarNode) else _list(entry.node)
     return tuple(dict.fromkeys(alias for part in parts if (alias := part.strip())))
 
 
@@ -145,3 +165,7 @@ READERS = {
     "translates": _translates,
     "draft": _draft,
 }
+ALSO = {"tag": "tags", "alias": "aliases"}
+"""As older vaults write."""
+EVERYWHERE = frozenset({"title", "tags", "aliases"})
+"""Keys that other programs give other forms; one that is not understood is left out with a warning."""

@@ -12,16 +12,22 @@ from markdown_it.token import Token
 from mdit_py_cjk_friendly import cjk_friendly
 
 from app.content.reading import Reading
+from app.content.rules.anchors import anchors
 from app.content.rules.callouts import callouts
 from app.content.rules.code import code
+from app.content.rules.comments import comments
 from app.content.rules.footnotes import footnotes
 from app.content.rules.headings import headings
+from app.content.rules.highlights import highlights
 from app.content.rules.line_breaks import line_breaks
 from app.content.rules.lines import lines
 from app.content.rules.links import links
 from app.content.rules.marks import marks
 from app.content.rules.mathematics import mathematics
+from app.content.rules.pictures import pictures
 from app.content.rules.tables import tables
+from app.content.rules.tags import tags
+from app.content.rules.tasks import tasks
 from app.content.rules.text import text
 from app.content.rules.transclusions import transclusions
 from app.content.rules.widgets import widgets
@@ -31,13 +37,19 @@ RULES: tuple[Callable[[MarkdownIt], None], ...] = (
     cjk_friendly,  # **，** beside Chinese punctuation
     text,  # up to the next sign
     lines,  # every rule below knows its line
+    comments,  # %%for the author alone%%
     headings,  # ## Title {#id}
+    anchors,  # a paragraph ^id
     callouts,  # > [!note] Title
+    tasks,  # - [x] done
+    highlights,  # ==words==
     mathematics,  # $…$ and $$…$$
     marks,  # [words]{concept=…} and [0.352]{ran=… read=…}
-    wikilinks,  # [[slug#section|words]], ![[picture.png]]
+    wikilinks,  # [[slug#section|words]], [[note#^id]], ![[picture.png]]
     footnotes,  # [^1] and ^[words]
-    links,  # [words](other.md), [words](files/x.py), ![words](picture.png)
+    tags,  # #tag and #nested/tag
+    links,  # [words](other.md#heading), [words](files/x.py), ![words](picture.png)
+    pictures,  # ![[picture.png|300x200]], sound and film
     transclusions,  # ![[slug#section]]
     widgets,  # ```widget momentum
     code,  # ```python

@@ -64,6 +64,8 @@ class Passage:
     """The id of the nearest explicit section of level 2 above it; None before the first."""
     text: str
     line: int
+    footnote: bool = False
+    """Whether it stands in a footnote: found by a search, but no part of what a section says."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,11 @@ class Note:
     planted: date | None
     tended: date | None
     tags: tuple[str, ...]
+    """Of the front matter, then those of the text."""
     aliases: tuple[str, ...]
     translates: Mapping[str, str]
     draft: bool
+    """Also where Obsidian is told `publish: false`."""
     extra: Mapping[str, Any]
     """Front matter that the garden does not know; kept, never an error."""
     source: str
@@ -134,6 +138,8 @@ class Note:
     minutes: int
     """Reading time: Latin words / 220 + Han characters / 400, at least 1."""
     embeds: tuple[Embed, ...] = field(default=())
+    anchors: tuple[Section, ...] = field(default=())
+    """Paragraphs and other blocks that `^id` names in the text, under `block-id`; their level is 0."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from markdown_it.token import Token
@@ -18,6 +21,7 @@ from app.errors import Fault
 from app.language import Language
 
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+DRAWING = "excalidraw-plugin"
 LATIN = re.compile(r"[^\W\d_\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\w'’-]*")
 
 
@@ -34,14 +38,15 @@ def read_notes(folder: Path, default_language: Language) -> tuple[tuple[Note, ..
 
 
 def read_note(folder: Path, source: Source, files: Files) -> tuple[Note | None, tuple[Fault, ...]]:
-    """One note; None where its bytes are no text."""
+    """One note; None where its bytes are no text, and for a drawing of Obsidian's Excalidraw."""
     data = (folder / source.path).read_bytes()
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        what = f"byte {data[error.start]:#04x} is not UTF-8; save the file in UTF-8"
-        return None, (Fault(source.path, data.count(b"\n", 0, error.start) + 1, what),)
-    return note(text, source, files)
+        what = f"byte {data[error.start]:#04x} is not UTF-8, so this note is left out; save the file in UTF-8"
+        return None, (Fault(source.path, data.count(b"\n", 0, error.start) + 1, what, stops=False),)
+    made, faults = note(text, source, files)
+    return (None, ()) if DRAWING in made.extra else (made, faults)
 
 
 def note(text: str, source: Source, files: Files) -> tuple[Note, tuple[Fault, ...]]:
@@ -87,7 +92,7 @@ def _note(text: str, source: Source, matter: FrontMatter, title: str, blocks: Bl
         growth=matter.growth,
         planted=matter.planted,
         tended=matter.tended,
-        tags=matter.tags,
+        tags=_tags(matter.tags, blocks.reading.tags),
         aliases=matter.aliases,
         translates=matter.translates,
         draft=matter.draft,
@@ -102,7 +107,16 @@ def _note(text: str, source: Source, matter: FrontMatter, title: str, blocks: Bl
         files=tuple(dict.fromkeys(blocks.files)),
         minutes=_minutes(" ".join(passage.text for passage in blocks.passages)),
         embeds=tuple(block for block in blocks.body if isinstance(block, Embed)),
+        anchors=tuple(replace(anchor, title=anchor.title or title) for anchor in blocks.anchors),
     )
+
+
+def _tags(*lists: Iterable[str]) -> tuple[str, ...]:
+    """Each once, in the spelling that is met first."""
+    found: dict[str, str] = {}
+    for tag in chain(*lists):
+        found.setdefault(tag.casefold(), tag)
+    return tuple(found.values())
 
 
 def _minutes(text: str) -> int:

@@ -16,6 +16,25 @@ class Heading:
     title: str
     """Its text without markup."""
     tokens: tuple[Any, ...]
+    block: str = ""
+    """The id of a block that the author gave it beside its own: `block-id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """A paragraph, an item, a table or the like that links can lead to."""
+
+    id: str
+    tokens: tuple[Any, ...]
+    """The first begins with the tag that carries the id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag in the text; `html` is how it was written."""
+
+    name: str
+    html: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +105,17 @@ def references(tokens: tuple[Any, ...]) -> Iterator[int]:
     for token in tokens:
         if isinstance(token, Reference):
             yield token.number
-        elif isinstance(token, Heading):
+        elif isinstance(token, Heading | Anchored):
             yield from references(token.tokens)
+
+
+def anchored(tokens: tuple[Any, ...], id: str) -> Anchored | None:
+    """The block of this id, wherever it stands."""
+    for token in tokens:
+        if isinstance(token, Anchored) and token.id == id:
+            return token
+        inner = tuple(piece for item in token.items for piece in item.tokens) if isinstance(token, Footnotes) else ()
+        found = anchored(token.tokens if isinstance(token, Anchored) else inner, id)
+        if found:
+            return found
+    return None

@@ -20,6 +20,8 @@ class Reading:
     block_line: int = 0
     """The line of the block whose inline text is being read, counted from 0 below the front matter."""
     faults: list[Fault] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    """Met in the text, in reading order."""
 
     def line(self, block_line: int, text: str = "", position: int = 0) -> int:
         """The line in the file of a position in the text of a block."""

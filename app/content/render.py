@@ -14,7 +14,7 @@ from urllib.parse import quote
 import nh3
 
 from app.content.note import Growth, Prose, Ran
-from app.content.pieces import Back, Code, Footnotes, Heading, Linked, Marked, Number, Reference
+from app.content.pieces import Anchored, Back, Code, Footnotes, Heading, Linked, Marked, Number, Reference, Tag
 from app.content.rules.code import coloured
 from app.language import Language, Text
 
@@ -22,7 +22,7 @@ LINK_TO = Text("Link to: ", "链接到：")
 BACK = Text("Back to reference", "回到引用处")
 FOOTNOTES = Text("Footnotes", "脚注")
 UNWRITTEN = Text("Not written yet", "尚未写成")
-HERE = Text("{} here", "此处为 {}")
+HERE = Text(" ({} here)", "（此处为 {}）")
 
 UNBROKEN = re.compile(
     r'(<math [^>]*display="inline">(?:(?!</math>).)*</math>)([,.;:!?，。；：！？、）)」』”’]+)', re.DOTALL
@@ -43,20 +43,28 @@ MATHML = frozenset(MATHML_ELEMENTS.split())
 ATTRIBUTES = {
     "*": {"id", "class", "title", "lang", "dir", "role", "aria-label", "aria-hidden"},
     "a": {"href", "hreflang", "data-concept", "data-ran", "data-growth"},
+    "audio": {"src", "preload"},
     "details": {"open"},
     "img": {"src", "alt", "width", "height", "loading"},
+    "input": {"type", "disabled", "checked"},
     "li": {"value"},
     "ol": {"start", "reversed"},
     "td": {"colspan", "rowspan", "headers"},
     "th": {"colspan", "rowspan", "headers", "scope"},
     "time": {"datetime"},
+    "video": {"src", "preload", "width", "height"},
     **{name: set(MATHML_ATTRIBUTES.split()) for name in MATHML},
 }
 """Data attributes by name, never by their beginning: htmx would run what `data-hx-on` says."""
 
 SANITISER = nh3.Cleaner(
-    tags=set(nh3.ALLOWED_TAGS - {"map", "area", "center"}) | {"section"} | MATHML,
+    tags=set(nh3.ALLOWED_TAGS - {"map", "area", "center"}) | {"section", "audio", "video", "label", "input"} | MATHML,
     attributes=ATTRIBUTES,
+    set_tag_attribute_values={  # whoever writes one gets a box, and sound that waits to be played; one each: no order
+        "input": {"type": "checkbox"},
+        "audio": {"controls": ""},
+        "video": {"controls": ""},
+    },
     url_schemes={"http", "https", "mailto", "tel"},
     link_rel=None,
 )
@@ -106,6 +114,10 @@ class Context(Protocol):
 
     def concept(self, id: str) -> ConceptShown: ...
 
+    def tag(self, name: str) -> str:
+        """The address of its page."""
+        ...
+
     def ran(self, ran: Ran) -> RanShown: ...
 
 
@@ -128,6 +140,10 @@ def _finished(tokens: tuple[Any, ...], context: Context) -> Iterator[str]:
                 yield _number(token, context)
             case Linked():
                 yield _linked(token, context)
+            case Anchored():
+                yield from _anchored(token, context)
+            case Tag():
+                yield f'<a class="tag" href="{escape(context.tag(token.name))}">{token.html}</a>'
             case Code():
                 language = f' class="language-{escape(token.language)}"' if token.language else ""
                 yield f'<pre class="highlight"><code{language}>{coloured(token.language, token.text)}</code></pre>\n'
@@ -145,9 +161,17 @@ def _heading(heading: Heading, context: Context) -> Iterator[str]:
     """The way to a heading stands beside it, not in it: so its name stays its own where pages are read aloud."""
     tag, id = f"h{heading.level}", escape(f"{context.prefix}{heading.id}")
     yield f'<div class="heading"><{tag} id="{id}">'
+    if heading.block:
+        yield f'<span id="{escape(context.prefix + heading.block)}"></span>'
     yield from _finished(heading.tokens, context)
     label = escape(f"{LINK_TO[context.language]}{heading.title}")
     yield f'</{tag}><a class="anchor" href="#{quote(unescape(id))}" aria-label="{label}">#</a></div>\n'
+
+
+def _anchored(anchored: Anchored, context: Context) -> Iterator[str]:
+    start, _, rest = str(anchored.tokens[0]).partition(">")
+    yield f'{start} id="{escape(context.prefix + anchored.id)}">{rest}'
+    yield from _finished(anchored.tokens[1:], context)
 
 
 def _marked(marked: Marked, context: Context) -> str:

@@ -20,16 +20,16 @@ distributions come from the C library.
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.drawing import Box, Drawing, Label, Line, Role, Scale, Shape, clear, tick_words, ticks
 from app.errors import Problem
-from app.experiments.experiment import Column, Experiment, Preset, Result, Table
-from app.experiments.floating import DTYPE, exact_sum, layout, nearest, rounding, ulp, ulps_off
+from app.experiments.experiment import Column, Experiment, Named, Preset, Result, Table
+from app.experiments.floating import DTYPE, exact_sum, layout, nearest, rounding, shortest, ulp, ulps_off
 from app.experiments.parameters import Choice, Params, Slider, Whole
 from app.language import Text, alike
-from app.numerals import full, short
+from app.numerals import full, grouped, short
 
 
 def drawn(n: int, distribution: str, seed: int) -> list[float]:
@@ -162,20 +162,27 @@ NAMES = {
 
 
 def sentence(params: Params, result: Result) -> Text:
-    dtype, n, orders = params["dtype"], params["n"], result["orders"]
+    dtype, n, orders = params["dtype"], grouped(params["n"]), result["orders"]
     if math.isinf(result["reference"]):
         return Text(
             f"The sum of these {n} numbers is beyond the largest {dtype}.", f"这 {n} 个数的和超出 {dtype} 的最大值。"
         )
     off = {found["name"]: abs(found["ulps_off"]) for found in result["algorithms"]}
     errors = Text(
-        f"Left to right the sum is off by {_ulps(off['left_to_right']).en}, pairwise by {short(off['pairwise'])},"
-        f" with Kahan's compensation by {short(off['kahan'])}.",
-        f"从左到右加，误差是{_ulps(off['left_to_right']).zh}，成对求和是 {short(off['pairwise'])} 个，"
-        f"Kahan 补偿求和是 {short(off['kahan'])} 个。",
+        f"Left to right the sum is off by {_ulps(off['left_to_right']).en}, pairwise by {grouped(off['pairwise'])},"
+        f" with Kahan's compensation by {grouped(off['kahan'])}.",
+        f"从左到右加，误差是{_ulps(off['left_to_right']).zh}，成对求和是 {grouped(off['pairwise'])} 个，"
+        f"Kahan 补偿求和是 {grouped(off['kahan'])} 个。",
     )
     if orders is None:
         return errors
+    if params["shuffles"] == 1:
+        value, away = orders["min"], _ulps(abs(ulps_off(orders["min"], result["reference"], dtype)))
+        given = full(shortest(value, dtype))
+        return errors + Text(
+            f" The one shuffled order gives {given}, off by {away.en}.",
+            f"打乱一次，得到 {given}，误差是{away.zh}。",
+        )
     if orders["distinct"] == 1:
         return errors + Text(
             f" All {params['shuffles']} shuffled orders give the same sum.", f"打乱 {params['shuffles']} 次，和都一样。"
@@ -188,7 +195,7 @@ def sentence(params: Params, result: Result) -> Text:
 
 
 def _ulps(count: float) -> Text:
-    return Text(f"{short(count)} ulp" + ("" if count == 1 else "s"), f" {short(count)} 个末位单位")
+    return Text(f"{grouped(count)} ulp" + ("" if count == 1 else "s"), f" {grouped(count)} 个末位单位")
 
 
 def drawing(params: Params, result: Result) -> Drawing:
@@ -248,16 +255,18 @@ def table(params: Params, result: Result) -> Table:
         Column("value", Text("sum", "和"), every_digit=True),
         Column("ulps_off", Text("ulps off", "偏差（末位单位）")),
     )
-    rows = [(NAMES[found["name"]], found["value"], found["ulps_off"]) for found in result["algorithms"]]
-    exact = (Text("exact sum, rounded once", "精确和，舍入一次"), result["reference"], 0.0)
+    sums = [(found["name"], NAMES[found["name"]], found["value"], found["ulps_off"]) for found in result["algorithms"]]
+    rows = [(Named(name, words), value, off) for name, words, value, off in sums]
+    exact = (Named("reference", Text("exact sum, rounded once", "精确和，舍入一次")), result["reference"], 0.0)
     return Table(Text("Every way of adding", "每种加法"), columns, (exact, *rows))
 
 
-def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
+def check(params: Params, given: Mapping[str, str]) -> tuple[Problem, ...]:
     if params["n"] * params["shuffles"] <= MOST:
         return ()
     most = MOST // params["n"]
-    message = Text(f"at most {most} for n = {params['n']}", f"n = {params['n']} 时最多 {most} 次")
+    n = grouped(params["n"])
+    message = Text(f"must be at most {grouped(most)} for n = {n}", f"n = {n} 时最多 {grouped(most)} 次")
     return (Problem("shuffles", str(params["shuffles"]), message),)
 
 

@@ -10,15 +10,16 @@ Both lists are rounded to the format first; then all is computed in float64.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from app.drawing import Box, Dot, Drawing, Label, Line, Role, Scale, Shape, clear, legend, tick_words, ticks
 from app.errors import Problem
 from app.experiments.experiment import Column, Experiment, Preset, Result, Table
-from app.experiments.floating import DTYPE, layout, ordinal, rounding
+from app.experiments.floating import DTYPE, layout, ordinal, rounding, shortest
 from app.experiments.parameters import Derived, Number, Numbers, Params
 from app.language import Text, alike
-from app.numerals import full
+from app.numerals import full, short
 
 
 def tolerances(dtype: str) -> tuple[float, float]:
@@ -114,27 +115,51 @@ def sentence(params: Params, result: Result) -> Text:
         told += NOTES[note]
     if result["bitwise"]:
         return Text("The two lists have the same bits everywhere.", "两组数逐位一致。") + told
-    count, wrong, far = len(params["a"]), result["mismatches"], result["max_ulps"]
-    order = Text("the order is the same", "排序不变") if result["same_order"] else Text("the order changes", "排序变了")
+    count, wrong = len(params["a"]), result["mismatches"]
     if wrong == 0:
-        return Text(f"All {count} numbers are equal in value.", f"{count} 个数的数值都相等。") + told
-    by = (
-        Text(f" by up to {far} ulp" + ("s" if far > 1 else ""), f"，最多差 {far} 个末位单位")
-        if far < 1000
-        else alike("")
+        if count == 1:
+            return Text("The one pair is equal in value.", "这一对数的数值相等。") + told
+        return Text(f"All {count} pairs are equal in value.", f"{count} 对数的数值都相等。") + told
+    if count == 1:
+        said = Text("The one pair differs", "这一对数不同")
+    else:
+        said = Text(f"{wrong} of {count} pairs differ" + ("s" if wrong == 1 else ""), f"{count} 对里有 {wrong} 对不同")
+    said += _distance(result) + _within(wrong, result["close"])
+    return said + (_order(result) if count > 1 else Text(".", "。")) + told
+
+
+def _distance(result: Result) -> Text:
+    """By how much, where that is a number: the largest distance, and the largest in ulps unless these are many."""
+    far, ulps = result["max_abs"], result["max_ulps"]
+    if not math.isfinite(far):
+        return alike("")
+    most = Text("up to ", "最多") if result["mismatches"] > 1 else alike("")
+    said = Text(f" by {most.en}{short(far, 2)}", f"，{most.zh}相差 {short(far, 2)}")
+    if ulps >= 1000:
+        return said
+    return said + Text(
+        f" ({most.en}{ulps} ulp{'s' if ulps > 1 else ''})", f"（{most.zh}{' ' if most.zh else ''}{ulps} 个末位单位）"
     )
-    near = (
-        Text("all within the tolerance", "都在容差之内")
-        if result["close"]
-        else Text("not all within the tolerance", "有的超出容差")
-    )
-    return (
-        Text(
-            f"{wrong} of {count} numbers differ{by.en}, {near.en}; {order.en}.",
-            f"{count} 个数里有 {wrong} 个不同{by.zh}，{near.zh}；{order.zh}。",
+
+
+def _within(wrong: int, close: bool) -> Text:
+    if wrong == 1:
+        return (
+            Text(", within the tolerance", "，在容差之内")
+            if close
+            else Text(", not within the tolerance", "，超出容差")
         )
-        + told
-    )
+    if close:
+        return Text(", all within the tolerance", "，都在容差之内")
+    return Text(", not all within the tolerance", "，有的超出容差")
+
+
+def _order(result: Result) -> Text:
+    if "nan" in result["notes"]:
+        return Text("; there is no order, since NaN has none.", "；排不出先后，因为 NaN 没有大小。")
+    if result["same_order"]:
+        return Text("; the order is the same.", "；排序不变。")
+    return Text("; the order changes.", "；排序变了。")
 
 
 def drawing(params: Params, result: Result) -> Drawing:
@@ -158,7 +183,8 @@ def drawing(params: Params, result: Result) -> Drawing:
             shapes.append(Line(((x(at), 176), (x(at), high)), role))
         else:
             high = 42.0
-        title = alike(f"[{at}]  {full(rounded(bits[0][at]))}  /  {full(rounded(bits[1][at]))}")
+        stored = [full(shortest(rounded(side[at]), params["dtype"])) for side in bits]
+        title = alike(f"[{at}]  {stored[0]}  /  {stored[1]}")
         marked: Role = "mark" if first and first["index"] == at else role
         shapes.append(Dot(x(at), high, marked, 4.5 if count <= 24 else 2.5, title))
     labels = [
@@ -197,6 +223,7 @@ def _spoken(result: Result, count: int) -> Text:
 
 
 def table(params: Params, result: Result) -> Table:
+    """Number by number; what is stored is written in as few digits as the format needs to read it back."""
     dtype, rtol, atol = params["dtype"], params["rtol"], params["atol"]
     rounded = rounding(dtype)
     pairs = [(rounded(a), rounded(b)) for a, b in zip(params["a"], params["b"], strict=True)]
@@ -206,18 +233,21 @@ def table(params: Params, result: Result) -> Table:
         Column("b", Text("expected", "预期"), every_digit=True),
         Column("distance", Text("distance", "距离")),
         Column("ulps", Text("ulps", "末位单位")),
-        Column("bitwise", Text("same bits", "逐位一致")),
+        Column("bitwise", Text("bits", "逐位一致")),
         Column("close", Text("close", "接近")),
     )
     rows = tuple(
-        (at, a, b, absolute(a, b), steps(a, b, dtype), same_bits(a, b), is_close(a, b, rtol, atol))
+        (
+            at, shortest(a, dtype), shortest(b, dtype), absolute(a, b), steps(a, b, dtype),
+            same_bits(a, b), is_close(a, b, rtol, atol),
+        )
         for at, (a, b) in enumerate(pairs)
-    )
+    )  # fmt: skip
     first = result["first_mismatch"]
     return Table(Text("Number by number", "逐个对比"), columns, rows, marked=first and first["index"])
 
 
-def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
+def check(params: Params, given: Mapping[str, str]) -> tuple[Problem, ...]:
     wanted, found = len(params["a"]), len(params["b"])
     if wanted == found:
         return ()
@@ -273,13 +303,17 @@ EXPERIMENT = Experiment(
     code=(layout, rounding, ordinal, same_bits, is_close, absolute, relative, steps, largest, same_order),
     check=check,
     presets=(
-        Preset(Text("an ulp apart", "差一个末位单位"), {}),
+        Preset(alike("0.1 + 0.2, 0.3"), {}),
+        Preset(
+            Text("one ulp apart", "差一个末位单位"),
+            {"a": "2.301,2.288,2.32", "b": "2.3010003,2.288,2.32", "dtype": "float32"},
+        ),
         Preset(
             Text("close, another order", "接近，排序却变了"),
-            {"a": "0.7000001,0.7,0.2", "b": "0.7,0.7000001,0.2", "dtype": "float32"},
+            {"a": "0.7312,0.73121", "b": "0.73121,0.7312", "dtype": "float32"},
         ),
         Preset(Text("not close, same order", "不接近，排序不变"), {"a": "0.912,0.887,0.934", "b": "0.905,0.871,0.941"}),
-        Preset(Text("tiny gradients", "极小的梯度"), {"a": "1e-6,2e-6", "b": "9e-6,8e-6", "dtype": "float32"}),
+        Preset(Text("tiny gradients", "极小的梯度"), {"a": "9e-6", "b": "1e-6", "dtype": "float32"}),
         Preset(alike("0, −0, NaN"), {"a": "0,1,nan", "b": "-0,1,nan"}),
     ),
     sentence=sentence,

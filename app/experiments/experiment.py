@@ -19,6 +19,14 @@ from app.numerals import plain
 NAMES = {"Callable": "collections.abc", "Iterable": "collections.abc", "Fraction": "fractions", "Any": "typing"}
 """The names that the code of experiments may use without their modules, which a script then imports."""
 
+NEEDS_TORCH = """\
+    try:
+        import torch
+    except ImportError:
+        raise SystemExit("This script needs PyTorch: pip install torch==2.13.0") from None
+"""
+"""How a script begins whose numbers come from torch; the version is the one in pyproject.toml."""
+
 Result = Mapping[str, Any]
 """Numbers, strings, booleans, None, lists and dicts with string keys; the same shape as the JSON of the API."""
 
@@ -42,11 +50,19 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Named:
+    """A cell that pages show in words, and that files hold under the name it has in the result."""
+
+    name: str
+    words: Text
+
+
+@dataclass(frozen=True)
 class Table:
     title: Text
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
-    """Numbers, strings, Text, None (an empty cell) or bool, one for each column."""
+    """Numbers, strings, Text, Named, None (an empty cell) or bool, one for each column."""
     marked: int | None = None
     """The row of the first difference, counted from 0."""
 
@@ -68,8 +84,8 @@ class Experiment:
     """The functions that `run` calls, in the order a reader wants them; `run` itself comes last."""
     imports: tuple[str, ...] = ()
     """Standard library modules (and torch) that the code needs."""
-    check: Callable[[Params, frozenset[str]], tuple[Problem, ...]] = lambda params, given: ()
-    """What no parameter sees alone; the names that were given explicitly come with it."""
+    check: Callable[[Params, Mapping[str, str]], tuple[Problem, ...]] = lambda params, given: ()
+    """What no parameter sees alone; the texts of those that were given come with it."""
     presets: tuple[Preset, ...]
     sentence: Callable[[Params, Result], Text]
     drawing: Callable[[Params, Result], Drawing]
@@ -126,7 +142,8 @@ class Experiment:
             + "".join(f"import {name}\n" for name in sorted(wanted))
             + "".join(f"from {home} import {name}\n" for name, home in NAMES.items() if name in words)
             + f"\n\n{self.source}\n\n{inspect.getsource(plain)}\n\n"
-            + f'if __name__ == "__main__":\n    nan, inf = math.nan, math.inf\n{textwrap.indent(body, "    ")}\n'
+            + f'if __name__ == "__main__":\n{NEEDS_TORCH if self.torch else ""}'
+            + f"    nan, inf = math.nan, math.inf\n{textwrap.indent(body, '    ')}\n"
             + "    print(json.dumps(plain(result), indent=1, ensure_ascii=False))\n"
         )
 

@@ -45,6 +45,14 @@ def rounding(dtype: str) -> Callable[[float], float]:
     return rounded
 
 
+def shortest(value: float, dtype: str) -> float:
+    """The decimal of fewest digits that the format rounds to this number of it: 2.3010001, not 2.3010001182556152."""
+    rounded = rounding(dtype)
+    return next(
+        (near for near in (float(f"{value:.{digits}g}") for digits in range(1, 17)) if rounded(near) == value), value
+    )
+
+
 def ulp(value: float, dtype: str) -> float:
     """The spacing of a format's numbers from |value| upwards; that of the smallest ones at zero."""
     digits, lowest, _ = layout(dtype)

@@ -12,6 +12,7 @@ what averaging the gradients over ranks does (huggingface/transformers#34373; to
 DistributedDataParallel).
 """
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -66,25 +67,65 @@ def microbatch(counts: tuple[int, ...], losses: tuple[float, ...], ranks: int) -
 
 
 def sentence(params: Params, result: Result) -> Text:
-    means = short(result["unweighted_mean"]), short(result["token_mean"])
-    ranks = params["ranks"]
+    counts, ranks = params["counts"], params["ranks"]
+    unweighted, by_token = short(result["unweighted_mean"]), short(result["token_mean"])
     if result["same_objective"]:
-        said = Text("Every token weighs the same, so the means agree: ", "每个词元的权重相同，几种均值一致：")
-        return said + Text(f"{means[1]}.", f"{means[1]}。")
-    said = Text(
-        f"The mean of means is {means[0]}, the token mean {means[1]}.",
-        f"均值的均值是 {means[0]}，按词元平均是 {means[1]}。",
-    )
-    if ranks > 1:
-        return said + Text(
-            f" Averaging each rank's own token mean gives {short(result['rank_mean'])}.",
-            f"{ranks} 个进程各自按词元平均，再取均值，得到 {short(result['rank_mean'])}。",
+        return Text(
+            f"Every token weighs the same, so the means agree: {by_token}.",
+            f"每个词元的权重相同，几种均值一致：{by_token}。",
         )
-    small, large = min(params["counts"]), max(params["counts"])
-    return said + Text(
-        f" A token of the smallest batch counts {short(large / small, 3)} times as much as one of the largest.",
-        f"最小批次里一个词元的分量，是最大批次里的 {short(large / small, 3)} 倍。",
+    uneven, agree = len(set(counts)) > 1, unweighted == by_token
+    said = Text(
+        f"The mean of means and the token mean are both {by_token}"
+        if agree
+        else f"The mean of means is {unweighted}, the token mean {by_token}",
+        f"均值的均值和按词元平均都是 {by_token}" if agree else f"均值的均值是 {unweighted}，按词元平均是 {by_token}",
     )
+    if uneven and agree:
+        said += _coincidence(params["losses"]) + _batches(counts, Text(" still", "仍然"))
+    elif uneven and ranks == 1:
+        said += Text(". A", "。") + _batches(counts, alike(""))
+    said += Text(".", "。")
+    return said + _over_ranks(counts, ranks, short(result["rank_mean"])) if ranks > 1 else said
+
+
+def _coincidence(losses: Sequence[float]) -> Text:
+    """Why two objectives give one number."""
+    if len(set(losses)) == 1:
+        return Text(", equal here only because the losses are: a", "，只因各批次的损失相等：")
+    return Text(", equal for these losses only: a", "，换一组损失就不等了：")
+
+
+def _batches(counts: Sequence[int], still: Text) -> Text:
+    times = _times(max(counts) / min(counts))
+    return Text(
+        f" token of the smallest batch{still.en} counts {times.en} one of the largest",
+        f"最小批次里一个词元的分量{still.zh}{times.zh.format('最大批次里的')}",
+    )
+
+
+def _over_ranks(counts: Sequence[int], ranks: int, mean: str) -> Text:
+    """What averaging over ranks makes of the tokens, which weigh by how many their rank holds."""
+    held = [sum(counts[rank::ranks]) for rank in range(ranks)]
+    said = Text(
+        f" Averaging each rank's own token mean gives {mean}",
+        f"{ranks} 个进程各自按词元平均，再取均值，得到 {mean}",
+    )
+    if len(set(held)) == 1:
+        return said + Text("; the ranks hold equally many tokens.", "；各进程的词元数相等。")
+    times = _times(max(held) / min(held))
+    return said + Text(
+        f"; a token on the rank with the fewest counts {times.en} one on the rank with the most.",
+        f"；词元最少的进程里，一个词元的分量{times.zh.format('词元最多的进程里的')}。",
+    )
+
+
+def _times(ratio: float) -> Text:
+    """A ratio above 1 as a comparison; the Chinese one holds the place of what is compared with."""
+    digits = short(ratio, 3)
+    if digits == "1":
+        return Text("a little more than", "略大于{}")
+    return Text(f"{digits} times as much as", f"是{{}} {digits} 倍")
 
 
 def drawing(params: Params, result: Result) -> Drawing:
@@ -147,18 +188,21 @@ def table(params: Params, result: Result) -> Table:
         Column("rank", Text("rank", "进程")),
         Column("count", Text("tokens", "词元数")),
         Column("loss", Text("mean loss", "平均损失")),
-        Column("token_weight_unweighted", Text("weight of a token, mean of means", "词元权重，均值的均值")),
-        Column("token_weight", Text("weight of a token, token mean", "词元权重，按词元平均")),
+        Column("token_weight_unweighted", Text("weight, means", "权重（均值）")),
+        Column("token_weight", Text("weight, tokens", "权重（词元）")),
     )
     rows = tuple((at + 1, at % params["ranks"], *batch.values()) for at, batch in enumerate(result["batches"]))
     return Table(Text("Every batch", "每个批次"), columns, rows)
 
 
-def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
+def check(params: Params, given: Mapping[str, str]) -> tuple[Problem, ...]:
     batches = len(params["counts"])
     problems = []
     if len(params["losses"]) != batches:
-        message = Text(f"needs as many numbers as counts: {batches}", f"要和 counts 一样多：{batches} 个")
+        message = Text(
+            f"needs as many numbers as counts: {batches}, not {len(params['losses'])}",
+            f"要和 counts 一样多：{batches} 个，而不是 {len(params['losses'])} 个",
+        )
         problems.append(Problem("losses", ",".join(map(full, params["losses"])), message))
     if params["ranks"] > batches:
         message = Text(f"at most one rank a batch: {batches}", f"进程不能多于批次：最多 {batches} 个")
@@ -193,7 +237,11 @@ EXPERIMENT = Experiment(
     presets=(
         Preset(Text("10 and 30 tokens", "10 和 30 个词元"), {}),
         Preset(Text("equal counts", "词元数相等"), {"counts": "20,20"}),
-        Preset(Text("two ranks", "两个进程"), {"counts": "10,30,20,40", "losses": "0.2,1,0.4,0.8", "ranks": "2"}),
+        Preset(Text("a rank each", "各占一个进程"), {"ranks": "2"}),
+        Preset(
+            Text("four batches, two ranks", "四个批次，两个进程"),
+            {"counts": "10,30,20,40", "losses": "0.2,1,0.4,0.8", "ranks": "2"},
+        ),
         Preset(Text("a short tail batch", "很小的尾批"), {"counts": "32,32,32,2", "losses": "0.5,0.6,0.4,3"}),
     ),
     sentence=sentence,

@@ -10,14 +10,30 @@ that the documentation of torch.optim.SGD gives, without dampening or weight dec
 
 import json
 import math
+from collections.abc import Iterator, Mapping
+from itertools import groupby, pairwise
 from typing import Any
 
-from app.drawing import Dot, Drawing, Label, Line, Scale, Shape, axes, legend, span, ticks
+from app.drawing import (
+    Dashes,
+    Dot,
+    Drawing,
+    Label,
+    Line,
+    Scale,
+    Shape,
+    axes,
+    breadth,
+    legend,
+    span,
+    tick_words,
+    ticks,
+)
 from app.errors import Problem
 from app.experiments.experiment import Column, Experiment, Preset, Result, Table
 from app.experiments.parameters import Choice, Derived, Number, Numbers, Params, Slider, Whole, between
 from app.language import Text, alike
-from app.numerals import short
+from app.numerals import grouped, short, told_apart
 
 
 def descend(w: float, v: float, target: float, lr: float, beta: float, first: int, last: int) -> list[dict[str, Any]]:
@@ -75,90 +91,156 @@ def sentence(params: Params, result: Result) -> Text:
         )
     else:
         before, after = result["uninterrupted"][params["save_after"] + 1], result["resumed"][1]
-        said = _next_step(params, before, after, part)
+        said = _next_step(params, before, after, part) + _end(params, result)
     return said + _motion(params, result)
 
 
 def _next_step(params: Params, before: dict[str, Any], after: dict[str, Any], part: dict[str, Any]) -> Text:
     """What the first step after the restart shows, or where the runs part when that step shows nothing yet."""
-    why, chinese = _reason(params)
+    why = _reason(params)
     w, expected, step = short(after["w"]), short(before["w"]), after["step"]
     if w == expected:
-        return Text(
-            f"{why}, the runs part at step {part['step']}, first in {part['quantity']}.",
-            f"{chinese}，两次运行在第 {part['step']} 步分开，最先不同的是 {part['quantity']}。",
+        return why + Text(
+            f", the runs part at step {part['step']}, first in {part['quantity']}",
+            f"，两次运行在第 {part['step']} 步分开，最先不同的是 {part['quantity']}",
         )
-    return Text(
-        f"{why}, step {step} lands at w\u00a0=\u00a0{w}, not {expected}.",
-        f"{chinese}，第 {step} 步的 w\u00a0=\u00a0{w}，而不是 {expected}。",
+    return why + Text(
+        f", step {step} lands at w\u00a0=\u00a0{w}, not {expected}",
+        f"，第 {step} 步的 w\u00a0=\u00a0{w}，而不是 {expected}",
     )
 
 
-def _reason(params: Params) -> tuple[str, str]:
-    if params["restored"] is not None:
-        return "From the state of the given checkpoint", "从所给检查点的状态出发"
-    changed = []
-    if params["restore"] == "weights":
-        changed.append(("without momentum", "丢失动量后"))
-    if params["restore"] == "nothing":
-        changed.append(("starting again from scratch", "什么都没恢复"))
-    if params["resumed_target"] != params["target"]:
-        changed.append(
-            (
-                f"with the target moved to {short(params['resumed_target'])}",
-                f"目标变为 {short(params['resumed_target'])} 后",
-            )
+def _end(params: Params, result: Result) -> Text:
+    """How far apart the runs are at the last step."""
+    gap, last = short(abs(result["final_gap"]), 2), params["steps"]
+    if result["final_gap"] == 0:
+        if _first_visible(result) is None:
+            return Text("; w stays the same in every digit.", "；w 始终相同，一位不差。")
+        return Text(
+            f"; by step {last} the runs have met again in every digit of w.",
+            f"；到第 {last} 步，两次运行的 w 又相同了，一位不差。",
         )
+    if last == params["save_after"] + 1:
+        return Text(f"; there the runs end, {gap} apart.", f"；运行到此为止，相差 {gap}。")
+    return Text(f"; at step {last} the runs are {gap} apart.", f"；到第 {last} 步，两次运行相差 {gap}。")
+
+
+def _reason(params: Params) -> Text:
+    """What the restart changed, to begin a sentence with."""
+    start, changed = [], []
+    if params["restored"] is not None:
+        start.append(Text("from the state of the given checkpoint", "从所给检查点的状态出发"))
+    elif params["restore"] == "weights":
+        changed.append(Text("without momentum", "丢失动量"))
+    elif params["restore"] == "nothing":
+        changed.append(Text("starting again from scratch", "从头开始"))
+    if params["resumed_target"] != params["target"]:
+        target = told_apart(params["resumed_target"], params["target"])
+        changed.append(Text(f"with the target moved to {target}", f"目标变为 {target}"))
     if params["resumed_lr"] != params["lr"]:
-        changed.append((f"with lr at {short(params['resumed_lr'])}", f"学习率变为 {short(params['resumed_lr'])} 后"))
-    english = " and ".join(words for words, _ in changed) or "with everything restored"
-    return english[0].upper() + english[1:], "，".join(words for _, words in changed) or "全部恢复后"
+        lr = told_apart(params["resumed_lr"], params["lr"])
+        changed.append(Text(f"with the learning rate at {lr}", f"学习率变为 {lr}"))
+    *former, last = [one.en for one in (*start, *changed)] or ["with everything restored"]
+    english = f"{', '.join(former)} and {last}" if former else last
+    after = "、".join(one.zh for one in changed)
+    after += (" " if after[-1:].isascii() else "") + ("后" if len(changed) == 1 else "之后")
+    chinese = "，".join([one.zh for one in start] + ([after] if changed else [])) or "全部恢复后"
+    return Text(english[0].upper() + english[1:], chinese)
 
 
 def _motion(params: Params, result: Result) -> Text:
     """A second sentence where the run hardly comes nearer to its target: what a step keeps of the distance, and why."""
-    kept, swings = _kept(params["lr"], params["beta"])
-    if kept < 0.98 or all(state["w"] == params["target"] for state in result["uninterrupted"]):
+    lost, swings = _lost(params["lr"], params["beta"])
+    if lost > 0.02 or all(state["w"] == params["target"] for state in result["uninterrupted"]):
         return alike("")
-    if kept >= 1:
+    if lost == 0:
         return Text(
             " It never settles: every step throws w as far past the target as it stood before it.",
             "它永远停不下来：每一步都把 w 甩到目标的另一侧，甩得同样远。",
         )
-    share, halving = f"{short(100 * kept, 4)}%", math.ceil(math.log(0.5) / math.log(kept))
+    share = short(100 * (1 - lost), 4)
+    kept = Text("nearly all", "几乎全部") if share == "100" else Text(f"{share}%", f" {share}% ")
+    halving = grouped(math.ceil(min(math.log(0.5) / math.log1p(-lost), 1e308)))
     return Text(
-        f" It {'swings past' if swings else 'creeps towards'} the target, and a step keeps {share} of the distance:"
+        f" It {'swings past' if swings else 'creeps towards'} the target, and a step keeps {kept.en} of the distance:"
         f" halving it takes {halving} steps.",
-        f"它{'在目标两侧来回摆动' if swings else '缓慢靠近目标'}，每一步留下 {share} 的距离：减半要 {halving} 步。",
+        f"它{'在目标两侧来回摆动' if swings else '缓慢靠近目标'}，每一步留下{kept.zh}的距离：减半要 {halving} 步。",
     )
 
 
-def _kept(lr: float, beta: float) -> tuple[float, bool]:
-    """The share of the distance that a step keeps in the long run, and whether w changes sides on the way.
+def _lost(lr: float, beta: float) -> tuple[float, bool]:
+    """The share of the distance that a step takes away in the long run, and whether w changes sides on the way.
 
-    The former is the larger |root| of λ² − (1 + β − lr)λ + β, the characteristic polynomial of the recurrence.
+    What it keeps is the larger |root| of λ² − (1 + β − lr)λ + β, the characteristic polynomial of the recurrence.
+    Its values at 1 and −1, divided by the distance from there to the other root, keep the digits of what is lost
+    even where that root itself would round to 1.
     """
-    half = (1 + beta - lr) / 2
-    inner = half * half - beta
-    return (math.sqrt(beta), True) if inner < 0 else (abs(half) + math.sqrt(inner), half < 0)
+    near = (1 - beta) / (1 + math.sqrt(beta))  # 1 − √β
+    inner = (lr - near * near) * (lr - (2 - near) ** 2) / 4
+    if inner < 0:
+        return near, True
+    at_one, at_minus_one = lr, 2 * beta + (2 - lr)
+    if lr <= 1 + beta:
+        return at_one / ((1 - beta + at_one) / 2 + math.sqrt(inner)), False
+    return at_minus_one / ((1 - beta + at_minus_one) / 2 + math.sqrt(inner)), True
 
 
 def drawing(params: Params, result: Result) -> Drawing:
     runs = result["uninterrupted"], result["resumed"]
     low, high = span((state["w"] for run in runs for state in run), pad=0.04)
-    x = Scale(0, params["steps"], 52, 546)
+    values = ticks(low, high)
+    x = Scale(0, params["steps"], max(52, max(breadth(tick_words(value)) for value in values) - 6), 546)
     y = Scale(low, high, 210, 46)
     steps = [t for t in ticks(0, params["steps"], 6) if t == int(t)]
-    shapes: list[Shape] = [*axes(x, y, x_ticks=steps, y_ticks=ticks(low, high), x_title=None)]
+    shapes: list[Shape] = [*axes(x, y, x_ticks=steps, y_ticks=values, x_title=None)]
     saved = x(params["save_after"])
     shapes.append(Line(((saved, 40), (saved, 210)), "soft"))
     shapes.append(_beside(saved, 36, Text("checkpoint", "检查点")))
     shapes += legend((("a", Text("uninterrupted", "不中断")), ("b", Text("resumed", "恢复后"))), 52, 14)
-    before, after = (tuple((x(state["step"]), y(state["w"])) for state in run) for run in runs)
-    shapes += [Line(before, "a"), Line(after, "b")]
+    dense = any(_dense(run, y) for run in runs)
+    before, after = (_ends(run, x, y) if dense else [_curve(run, x, y)] for run in runs)
+    shapes += [Line(tuple(curve.values()), "a") for curve in before]
+    shapes += [line for under, over in zip(before, after, strict=True) for line in _along(under, over)]
+    if dense:
+        shapes.append(Label(546, 248, Text("upper and lower ends of the swings", "摆动的上端和下端"), "end"))
     if part := _first_visible(result):
         shapes.append(Dot(x(part["step"]), y(part["w"]), "mark", title=alike(f"w = {short(part['w'])}")))
-    return Drawing(560, 240, tuple(shapes), _spoken(params, result))
+    return Drawing(560, 256 if dense else 240, tuple(shapes), _spoken(params, result))
+
+
+def _dense(run: list[dict[str, Any]], y: Scale) -> bool:
+    """Whether the run turns back so often, a step after it turned, that its line would fill an area."""
+    moves = [y(two["w"]) - y(one["w"]) for one, two in pairwise(run)]
+    turns = sum(one * two < 0 and min(abs(one), abs(two)) > 2 for one, two in pairwise(moves))
+    return len(run) > 150 and turns > 20
+
+
+Curve = dict[int, tuple[float, float]]
+"""Points of a drawing by step, or by what they have in common with those of another curve."""
+
+
+def _curve(run: list[dict[str, Any]], x: Scale, y: Scale) -> Curve:
+    return {state["step"]: (x(state["step"]), y(state["w"])) for state in run}
+
+
+def _ends(run: list[dict[str, Any]], x: Scale, y: Scale) -> list[Curve]:
+    """Two curves in place of one that swings: the greatest and the least w of every few steps."""
+    upper, lower = {}, {}
+    for window, states in groupby(run, lambda state: int(state["step"] * 60 / (x.high + 1))):
+        several = list(states)
+        middle = x((several[0]["step"] + several[-1]["step"]) / 2)
+        found = [y(state["w"]) for state in several]
+        upper[window], lower[window] = (middle, min(found)), (middle, max(found))
+    return [upper, lower]
+
+
+def _along(under: Curve, over: Curve) -> Iterator[Line]:
+    """The resumed run; where it covers the other one, only dashes that are far apart."""
+    covers = {at: abs(under[at][1] - place[1]) < 2 for at, place in over.items()}
+    for hidden, stretch in groupby(pairwise(over), lambda ends: all(covers[at] for at in ends)):
+        ends = list(stretch)
+        points = tuple(over[at] for at in (ends[0][0], *(end for _, end in ends)))
+        yield Dashes(points, "b") if hidden else Line(points, "b")
 
 
 def _first_visible(result: Result) -> dict[str, Any] | None:
@@ -204,7 +286,7 @@ def table(params: Params, result: Result) -> Table:
     return Table(Text("Every step", "逐步数值"), columns, rows, marked=part and part["step"])
 
 
-def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
+def check(params: Params, given: Mapping[str, str]) -> tuple[Problem, ...]:
     last = params["steps"] - 1
     if params["save_after"] <= last:
         return ()
@@ -297,7 +379,9 @@ EXPERIMENT = Experiment(
     presets=(
         Preset(Text("full state", "完整恢复"), {}),
         Preset(Text("momentum lost", "丢失动量"), {"restore": "weights"}),
+        Preset(Text("lost, 500 steps", "丢失动量，500 步"), {"restore": "weights", "steps": "500"}),
         Preset(Text("target moved to 2", "目标变为 2"), {"resumed_target": "2"}),
+        Preset(Text("learning rate changed", "学习率变了"), {"resumed_lr": "0.05"}),
         Preset(Text("wide swings", "大幅摆动"), {"lr": "2", "beta": "0.99", "steps": "60", "restore": "weights"}),
     ),
     sentence=sentence,

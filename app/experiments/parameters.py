@@ -6,14 +6,18 @@ Reading never stops at the first problem: all of them are reported at once, in b
 
 import difflib
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from app.errors import InvalidParameters, Problem
 from app.language import Text, alike
-from app.numerals import folded, full, numeral
+from app.numerals import brief, folded, full, numeral
 
+Item = TypeVar("Item")
+NUMBERS = Text("numbers", "数")
+SEPARATOR = re.compile(r"[\s,;、，；､﹐﹑﹔︐︑︔\u037e]+")
 Value = float | int | str | tuple[float, ...] | tuple[int, ...] | None
 
 
@@ -186,21 +190,24 @@ class Numbers(Parameter):
     """Whether nan and the infinities are numbers here."""
 
     def read(self, text: str) -> tuple[float, ...]:
-        values = tuple(self._one(item, at) for at, item in enumerate(items(text, self.least, self.most), start=1))
-        return values
+        return each(text, self.least, self.most, self._one)
 
     @property
     def accepts(self) -> Text:
-        return counted(self.least, self.most)
+        limit = alike("" if math.isinf(self.limit) else f", |x| ≤ {brief(self.limit)}")
+        named = Text("; nan, inf and −inf count", "；nan、inf 和 −inf 也算") if self.allow_special else alike("")
+        return counted(self.least, self.most) + Text(limit.en, limit.zh.replace(", ", "，")) + named
 
-    def _one(self, item: str, at: int) -> float:
-        try:
-            value = special(item) if self.allow_special else None
-            value = finite(item) if value is None else value
-        except Unreadable as wrong:
-            raise Unreadable(numbered(at, item, wrong.message)) from None
+    @property
+    def schema(self) -> dict[str, Any]:
+        number = r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]{1,3})?"
+        return _of_items(self, f"({number}|nan|-?inf)" if self.allow_special else number)
+
+    def _one(self, item: str) -> float:
+        value = special(item) if self.allow_special else None
+        value = finite(item) if value is None else value
         if abs(value) > self.limit:
-            raise Unreadable(numbered(at, item, between(-self.limit, self.limit)))
+            raise Unreadable(between(-self.limit, self.limit))
         return value
 
 
@@ -215,29 +222,36 @@ class Wholes(Parameter):
 
     def read(self, text: str) -> tuple[int, ...]:
         one = Whole(name=self.name, label=self.label, default=None, low=self.low, high=self.high)
-        values = []
-        for at, item in enumerate(items(text, self.least, self.most), start=1):
-            try:
-                values.append(one.read(item))
-            except Unreadable as wrong:
-                raise Unreadable(numbered(at, item, wrong.message)) from None
-        return tuple(values)
+        return each(text, self.least, self.most, one.read)
 
     @property
     def accepts(self) -> Text:
-        return counted(self.least, self.most)
+        return counted(self.least, self.most, Text(
+            f"whole numbers from {brief(self.low)} to {brief(self.high)}",
+            f" {brief(self.low)} 到 {brief(self.high)} 的整数"))  # fmt: skip
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return _of_items(self, "[0-9]+")
+
+
+def _of_items(parameter: Numbers | Wholes, item: str) -> dict[str, Any]:
+    """The schema of a list as `write` writes it; more is read."""
+    further = f"{{{parameter.least - 1},{parameter.most - 1}}}"
+    return {"type": "string", "pattern": f"^{item}(,{item}){further}$", "description": parameter.accepts.en}
 
 
 def resolve(
     parameters: tuple[Parameter, ...],
     given: Mapping[str, str],
-    check: Callable[[Params, frozenset[str]], tuple[Problem, ...]],
+    check: Callable[[Params, Mapping[str, str]], tuple[Problem, ...]],
     base: Mapping[str, str] | None = None,
 ) -> Params:
     """Texts into values: what was given, else what the base (an embed's own block) gives, else the defaults.
 
     An empty text stands for the default where that follows other parameters. Raises InvalidParameters with every
-    problem. `check` finds what single parameters cannot see; it is asked only when each reads alone.
+    problem, each with the text that was given. `check` finds what single parameters cannot see; it is asked only when
+    each reads alone, and gets the texts of those that were given.
     """
     known = {parameter.name: parameter for parameter in parameters}
     problems = [unknown(name, text, known) for name, text in given.items() if name not in known]
@@ -251,12 +265,11 @@ def resolve(
             values[name] = parameter.read(text)
         except Unreadable as wrong:
             problems.append(Problem(name, text, wrong.message))
+    alone = [p for p in parameters if p.name in values and p.together and not texts.get(p.together, "").strip()]
+    lonely = [Problem(p.name, texts[p.name], _needs(p.together)) for p in alone]
     if problems:
-        raise InvalidParameters(problems)
-    explicit = frozenset(values)
-    alone = [p for p in parameters if p.name in explicit and p.together and p.together not in explicit]
-    if alone:
-        raise InvalidParameters(Problem(p.name, texts[p.name], lonely(p.name, p.together)) for p in alone)
+        raise InvalidParameters([*problems, *lonely])
+    explicit = {name: text for name, text in texts.items() if name in values}
     for parameter in parameters:
         if parameter.name not in values and not isinstance(parameter.default, Derived):
             values[parameter.name] = parameter.default
@@ -264,12 +277,15 @@ def resolve(
         if parameter.name not in values and isinstance(parameter.default, Derived):
             values[parameter.name] = parameter.default.value(values)
     params = Params(tuple((parameter.name, values[parameter.name]) for parameter in parameters))
-    if problems := list(check(params, explicit)):
-        raise InvalidParameters(problems)
+    found = [
+        replace(problem, given=explicit.get(problem.parameter, problem.given)) for problem in check(params, explicit)
+    ]
+    if lonely or found:
+        raise InvalidParameters([*lonely, *found])
     return params
 
 
-def lonely(name: str, other: str | None) -> Text:
+def _needs(other: str | None) -> Text:
     return Text(f"needs {other} beside it: give both or neither", f"需要同时给出 {other}：两个都填，或都不填")
 
 
@@ -285,21 +301,36 @@ def unknown(name: str, text: str, known: Mapping[str, Parameter]) -> Problem:
     )
 
 
-def items(text: str, least: int, most: int) -> list[str]:
-    """The items of a list; commas of either language, semicolons and white space part them."""
-    flat = folded(text)
-    for mark in "、;,":
-        flat = flat.replace(mark, " ")
-    found = flat.split()
+def each(text: str, least: int, most: int, read: Callable[[str], Item]) -> tuple[Item, ...]:
+    """The items of a list, each read alone. Raises Unreadable with all that is wrong: how many there are, and every one
+    of those that could stand in the list."""
+    found, values, wrong = items(text), [], []
     if not least <= len(found) <= most:
         wanted = counted(least, most)
-        raise Unreadable(Text(f"needs {wanted.en}; {len(found)} given", f"需要 {wanted.zh}；给了 {len(found)} 个"))
-    return found
+        wrong.append(Text(f"needs {wanted.en}; {len(found)} given", f"需要 {wanted.zh}；给了 {len(found)} 个"))
+    for at, item in enumerate(found[:most], start=1):
+        try:
+            values.append(read(item))
+        except Unreadable as unreadable:
+            wrong.append(numbered(at, item, unreadable.message))
+    if wrong:
+        raise Unreadable(listed(wrong))
+    return tuple(values)
 
 
-def counted(least: int, most: int) -> Text:
+def items(text: str) -> list[str]:
+    """The items of a list as they were typed; commas of either language, semicolons and white space part them."""
+    return [item for item in SEPARATOR.split(text) if item]
+
+
+def counted(least: int, most: int, what: Text = NUMBERS) -> Text:
     count = str(least) if least == most else f"{least} to {most}"
-    return Text(f"{count} numbers parted by commas", f"{count.replace(' to ', ' 到 ')} 个数，以逗号分隔")
+    return Text(f"{count} {what.en} separated by commas", f"{count.replace(' to ', ' 到 ')} 个{what.zh}，以逗号分隔")
+
+
+def listed(messages: Iterable[Text]) -> Text:
+    """All that is wrong with one value, in one message."""
+    return Text("; ".join(one.en for one in messages), "；".join(one.zh for one in messages))
 
 
 def finite(text: str) -> float:
@@ -308,9 +339,7 @@ def finite(text: str) -> float:
         raise Unreadable(Text("is empty: type a number", "是空的：请填一个数"))
     if (named := special(text)) is not None:
         raise Unreadable(
-            Text("NaN is not a number to start from", "NaN 不能作为输入")
-            if math.isnan(named)
-            else Text("must be finite", "必须是有限的数")
+            Text("must not be NaN", "不能是 NaN") if math.isnan(named) else Text("must be finite", "必须是有限的数")
         )
     exact = numeral(text)
     if exact is None:

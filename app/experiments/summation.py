@@ -10,7 +10,7 @@ a rounded sum is −0.0 only where both parts are, so only where every single te
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -18,9 +18,9 @@ from app.drawing import Dot, Drawing, Label, Line, Role, Scale, Shape, clear, le
 from app.errors import Problem
 from app.experiments.experiment import Column, Experiment, Preset, Result, Table
 from app.experiments.floating import DTYPE, decimal, exact_sum, layout, nearest, rounding, ulp, ulps_off
-from app.experiments.parameters import Numbers, Params, numbered
+from app.experiments.parameters import Numbers, Params, items, listed, numbered
 from app.language import Text, alike
-from app.numerals import full
+from app.numerals import full, grouped
 
 
 def one_by_one(terms: list[float], rounded: Callable[[float], float]) -> float:
@@ -119,7 +119,8 @@ def summation(terms: tuple[float, ...], dtype: str) -> dict[str, Any]:
 
 
 def sentence(params: Params, result: Result) -> Text:
-    ways, sums, ahead, best = result["ways"], result["sums"], full(result["left_to_right"]), full(result["nearest"])
+    sums, ahead, best = result["sums"], full(result["left_to_right"]), full(result["nearest"])
+    ways = grouped(result["ways"])
     right = sum(found["ways"] for found in sums if found["ulps_off"] == 0)
     stored = math.isfinite(result["nearest"]) and Fraction(result["exact"]) == Fraction(result["nearest"])
     exact = Text("the exact sum", "精确和") if stored else Text("the exact sum rounded once", "精确和舍入一次的结果")
@@ -129,15 +130,15 @@ def sentence(params: Params, result: Result) -> Text:
             return said + Text(f", {exact.en}.", f"，正是{exact.zh}。")
         return said + Text(f", not {best}, {exact.en}.", f"，而不是 {best}，即{exact.zh}。")
     said = Text(
-        f"{ways} ways to add these numbers give {len(sums)} different sums; left to right gives {ahead}.",
-        f"同样几个数有 {ways} 种加法，得到 {len(sums)} 个不同的和；从左到右得到 {ahead}。",
+        f"{ways} ways to add these numbers give {grouped(len(sums))} different sums; left to right gives {ahead}.",
+        f"同样几个数有 {ways} 种加法，得到 {grouped(len(sums))} 个不同的和；从左到右得到 {ahead}。",
     )
     if right == 0:
         return said + Text(f" None of them gives {best}, {exact.en}.", f"没有一种得到 {best}，即{exact.zh}。")
-    hits = "One of them gives" if right == 1 else f"{right} of them give"
+    hits = "One of them gives" if right == 1 else f"{grouped(right)} of them give"
     if ahead == best:
-        return said + Text(f" {hits} that, {exact.en}.", f"这正是{exact.zh}，{ways} 种里有 {right} 种如此。")
-    return said + Text(f" {hits} {best}, {exact.en}.", f"有 {right} 种得到 {best}，即{exact.zh}。")
+        return said + Text(f" {hits} that, {exact.en}.", f"这正是{exact.zh}，{ways} 种里有 {grouped(right)} 种如此。")
+    return said + Text(f" {hits} {best}, {exact.en}.", f"有 {grouped(right)} 种得到 {best}，即{exact.zh}。")
 
 
 def drawing(params: Params, result: Result) -> Drawing:
@@ -170,15 +171,16 @@ def drawing(params: Params, result: Result) -> Drawing:
 
 
 def _spoken(result: Result) -> Text:
-    sums, ways, best = result["sums"], result["ways"], full(result["nearest"])
+    sums, ways, best = result["sums"], grouped(result["ways"]), full(result["nearest"])
+    count = grouped(len(sums))
     low, high = full(sums[0]["value"]), full(sums[-1]["value"])
     if len(sums) == 1:
         return Text(
             f"every way gives {low}; the exact sum is nearest to {best}", f"每种加法都得到 {low}；精确和最接近 {best}"
         )
     return Text(
-        f"{len(sums)} different sums from {ways} ways, from {low} to {high}; the exact sum is nearest to {best}",
-        f"{ways} 种加法得到 {len(sums)} 个不同的和，从 {low} 到 {high}；精确和最接近 {best}",
+        f"{count} different sums from {ways} ways, from {low} to {high}; the exact sum is nearest to {best}",
+        f"{ways} 种加法得到 {count} 个不同的和，从 {low} 到 {high}；精确和最接近 {best}",
     )
 
 
@@ -191,7 +193,7 @@ def _count(x: float, y: float, ways: int, exact: float) -> Label:
 
 
 def _ways(count: int) -> Text:
-    return Text(f"{count} way" + ("s" if count > 1 else ""), f"{count} 种")
+    return Text(f"{grouped(count)} way" + ("s" if count > 1 else ""), f"{grouped(count)} 种")
 
 
 def _line(
@@ -242,23 +244,19 @@ def table(params: Params, result: Result) -> Table:
     return Table(Text("Every different sum", "每个不同的和"), columns, rows)
 
 
-def check(params: Params, given: frozenset[str]) -> tuple[Problem, ...]:
+def check(params: Params, given: Mapping[str, str]) -> tuple[Problem, ...]:
     """Every term has to be finite in the format."""
-    dtype = params["dtype"]
-    rounded = rounding(dtype)
+    dtype, terms = params["dtype"], params["terms"]
     digits, _, highest = layout(dtype)
     largest = full(math.ldexp(2.0 - math.ldexp(2.0, -digits), highest))
-    return tuple(
-        Problem(
-            "terms",
-            full(term),
-            numbered(
-                at, full(term), Text(f"is beyond the largest {dtype}, {largest}", f"超出 {dtype} 的最大值 {largest}")
-            ),
-        )
-        for at, term in enumerate(params["terms"], start=1)
-        if math.isinf(rounded(term))
-    )
+    beyond = Text(f"is beyond the largest {dtype}, {largest}", f"超出 {dtype} 的最大值 {largest}")
+    typed = items(given["terms"]) if "terms" in given else [full(term) for term in terms]
+    wrong = [
+        numbered(at, text, beyond)
+        for at, (text, term) in enumerate(zip(typed, terms, strict=True), start=1)
+        if math.isinf(rounding(dtype)(term))
+    ]
+    return (Problem("terms", ", ".join(typed), listed(wrong)),) if wrong else ()
 
 
 EXPERIMENT = Experiment(
@@ -276,7 +274,7 @@ EXPERIMENT = Experiment(
             default=(1e16, -1e16, 1.0),
             least=2,
             most=8,
-            help=Text("2 to 8 numbers, parted by commas.", "2 到 8 个数，用逗号分隔。"),
+            help=Text("2 to 8 numbers, separated by commas.", "2 到 8 个数，用逗号分隔。"),
         ),
         DTYPE,
     ),

@@ -41,9 +41,7 @@ def dates(content: Path) -> Calendar:
         return Calendar("missing")
     known = {path: made for path, made in revisions(content).items() if path.startswith(here.prefix)}
     with Blobs(content) as blobs:
-        files = {
-            path.removeprefix(here.prefix): _dates(made, here.edge, blobs) for path, made in sorted(known.items())
-        }
+        files = {path.removeprefix(here.prefix): _dates(made, here.edge, blobs) for path, made in sorted(known.items())}
     return Calendar(here.repository, files)
 
 

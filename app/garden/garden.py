@@ -1,14 +1,20 @@
 """Notes into a garden: what each name leads to, what links where, and what an author should mend."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from app.content.note import Concept, Embed, Note, Prose, Section, Transclusion
+from app.content.rules.anchors import PREFIX
+from app.content.rules.headings import id_from
 from app.errors import Fault
 from app.garden.names import Names, key
 from app.garden.transclusion import Placed, expand
 from app.garden.translations import differences
 from app.language import LANGUAGES, Language, other
+
+ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+"""What the id of a section looks like, and the words of a heading seldom."""
 
 Address = tuple[Language, str]
 """A language and a slug."""
@@ -149,13 +155,22 @@ def grow(notes: Iterable[Note], concepts: Mapping[str, Concept], *, drafts: bool
 
 
 def section_of(note: Note, name: str | None) -> Section | None:
-    """By its id, else by an id or a title in another spelling."""
+    """By its id, else by an id or a title in another spelling, else by the words of its title; or a named block."""
     if not name:
         return None
+    for section in (*note.sections, *note.anchors):
+        if section.id == name:
+            return section
     wanted = key(name)
-    exact = (section for section in note.sections if section.id == name)
     alike = (section for section in note.sections if wanted in (key(section.id), key(section.title)))
-    return next(exact, None) or next(alike, None)
+    blocks = (block for block in note.anchors if wanted == key(block.id))
+    worded = (section for section in note.sections if id_from(section.title) == id_from(name))
+    return next(alike, None) or next(blocks, None) or next(worded, None)
+
+
+def _lacks(note: Note, section: str | None) -> bool:
+    """Whether a section is named that is not there; the title is a heading too, of the whole note."""
+    return bool(section) and section_of(note, section) is None and key(section or "") != key(note.title)
 
 
 def _gather(notes: list[Note], faults: list[Fault]) -> dict[str, str]:
@@ -181,9 +196,9 @@ def _expand(garden: Garden, note: Note, faults: list[Fault]) -> tuple[Placed, ..
         found = garden.find(block.target, where.language) if block.target.strip() else where
         if found is None:
             return _unwritten(garden, where, block.target, block.line)
+        if _lacks(found, block.section):
+            return _no_section(where, block.line, found, block.section or "")
         section = section_of(found, block.section)
-        if block.section and section is None:
-            return _no_section(where, block.line, found, block.section)
         return found, section.id if section else None
 
     placed, met = expand(note, lookup)
@@ -203,8 +218,8 @@ def _follow_links(garden: Garden, faults: list[Fault]) -> dict[Address, tuple[Ba
             aim = garden.find(target, note.language) if target.strip() else note
             if aim is None:
                 faults.append(_unwritten(garden, note, target, line))
-            elif section and section_of(aim, section) is None:
-                faults.append(_no_section(note, line, aim, section))
+            elif _lacks(aim, section):
+                faults.append(_no_section(note, line, aim, section or ""))
             elif aim.slug != note.slug:
                 known = section_of(aim, section)
                 backlink = Backlink(note, sentence, known.id if known else None, line)
@@ -220,10 +235,14 @@ def _unwritten(garden: Garden, note: Note, target: str, line: int) -> Fault:
 
 
 def _no_section(note: Note, line: int, aim: Note, section: str) -> Fault:
+    """It stops the start; only the words of a heading, in a note without ids, are a warning: vaults rename them."""
+    if section.startswith(PREFIX):
+        return Fault(note.file, line, f"{aim.file} has no block '^{section.removeprefix(PREFIX)}'", stops=False)
     best = Names({key(part.id): part.id for part in aim.sections}).likely(section)
     known = ", ".join(part.id for part in aim.sections) or "none"
     mend = f"did you mean '{best}'?" if best else f"its sections: {known}"
-    return Fault(note.file, line, f"{aim.file} has no section '{section}'; {mend}")
+    stops = bool(ID.fullmatch(section)) or any(part.explicit for part in aim.sections)
+    return Fault(note.file, line, f"{aim.file} has no section '{section}'; {mend}", stops)
 
 
 def _pairs(garden: Garden) -> Iterator[Fault]:

@@ -66,7 +66,9 @@ def history(content: Path, file: str, most: int = MOST, *, drafts: bool = False)
 
 def versions(content: Path, file: str, *, drafts: bool = False) -> Iterator[str]:
     """Every text that the file of a note has had, newest first; they are read as they are taken."""
-    made = revisions_of(content, file) if place(content).repository != "missing" else []
+    made = revisions_of(content, file)
+    if not made:
+        return
     with Blobs(content) as blobs:
         for blob in dict.fromkeys(blob for revision in made for blob in (revision.after, revision.before)):
             text = _text(blob, blobs, drafts)
@@ -80,18 +82,11 @@ def write_histories(content: Path, path: Path, *, most: int = MOST_IN_INDEX, mos
     Where there are too many, every note keeps its newest ones; the texts that do not fit are left out first.
     """
     here = place(content)
-    made = revisions(content) if here.repository != "missing" else {}
-    made = {file.removeprefix(here.prefix): found for file, found in made.items() if file.startswith(here.prefix)}
-    listed: dict[str, list[dict[str, Any]]] = {file: [] for file in made}
-    texts: dict[str, str] = {}
-    with Blobs(content) as blobs:
-        waiting = {file: _changes(found, here.edge, blobs) for file, found in made.items()}
-        for file, change in islice(_in_rounds(waiting, MOST), most):
-            listed[file].append(_entry(change, texts, most_text))
-        more = {file: sum(1 for _ in changes) for file, changes in waiting.items()}
-    files = {file: {"changes": changes, "more": more[file]} for file, changes in listed.items()}
+    known = revisions(content) if here.repository != "missing" else {}
+    made = {file.removeprefix(here.prefix): found for file, found in known.items() if file.startswith(here.prefix)}
+    files, texts = _listed(content, made, here.edge, most, most_text) if made else ({}, {})
     keep_in_index(path, history={"repository": here.repository, "files": files, "texts": texts})
-    return sum(map(len, listed.values()))
+    return sum(len(known["changes"]) for known in files.values())
 
 
 def read_histories(path: Path) -> Mapping[str, History] | None:
@@ -133,7 +128,22 @@ def _text(blob: str, blobs: Blobs, drafts: bool) -> str | None:
 
 def _is_draft(text: str) -> bool:
     head, _ = parted(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
-    return "draft" in head and read_front_matter(head, Reading("", "en", Files())).draft
+    named = "draft" in head or "publish" in head  # seldom, and YAML is slow
+    return named and read_front_matter(head, Reading("", "en", Files())).draft
+
+
+def _listed(
+    content: Path, made: Mapping[str, list[Revision]], edge: frozenset[str], most: int, most_text: int
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The changes of every file, and the texts that they name."""
+    listed: dict[str, list[dict[str, Any]]] = {file: [] for file in made}
+    texts = _Texts(most_text)
+    with Blobs(content) as blobs:
+        waiting = {file: _changes(found, edge, blobs) for file, found in made.items()}
+        for file, change in islice(_in_rounds(waiting, MOST), most):
+            listed[file].append(texts.entry(change))
+        more = {file: sum(1 for _ in changes) for file, changes in waiting.items()}
+    return {file: {"changes": changes, "more": more[file]} for file, changes in listed.items()}, texts.kept
 
 
 def _in_rounds(waiting: Mapping[str, Iterator[Change]], rounds: int) -> Iterator[tuple[str, Change]]:
@@ -148,22 +158,31 @@ def _in_rounds(waiting: Mapping[str, Iterator[Change]], rounds: int) -> Iterator
                 yield file, change
 
 
-def _entry(change: Change, texts: dict[str, str], most_text: int) -> dict[str, Any]:
-    """A change without its texts, which are kept once each; both of them or neither."""
-    kept = {} if change.kind == "planted" else {_name(text): text for text in (change.before, change.after) if text}
-    new = {name: text for name, text in kept.items() if name not in texts}
-    if sum(map(len, (*texts.values(), *new.values()))) > most_text:
-        kept = new = {}
-    texts |= new
-    names = [_name(text) if text and _name(text) in kept else None for text in (change.before, change.after)]
-    return {
-        "commit": change.commit,
-        "day": change.day.isoformat(),
-        "subject": change.subject,
-        "kind": change.kind,
-        "before": names[0],
-        "after": names[1],
-    }
+class _Texts:
+    """The texts of an index, each kept once, up to a number of characters."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+        self.kept: dict[str, str] = {}
+
+    def entry(self, change: Change) -> dict[str, Any]:
+        """A change with the names of its texts: of both of them or of neither; a note's beginning needs none."""
+        names: list[str | None] = [None, None]
+        if change.before is not None and change.after is not None:
+            texts = {_name(text): text for text in (change.before, change.after)}
+            new = {name: text for name, text in texts.items() if name not in self.kept}
+            if sum(map(len, new.values())) <= self.left:
+                self.kept |= new
+                self.left -= sum(map(len, new.values()))
+                names = [_name(change.before), _name(change.after)]
+        return {
+            "commit": change.commit,
+            "day": change.day.isoformat(),
+            "subject": change.subject,
+            "kind": change.kind,
+            "before": names[0],
+            "after": names[1],
+        }
 
 
 def _change(entry: Mapping[str, Any], texts: Mapping[str, str]) -> Change:

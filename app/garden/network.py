@@ -2,8 +2,8 @@
 
 A solid edge (`marks`) joins a concept to the first section in reading order that marks it, a dashed one (`repeats`)
 to every other section that marks or plainly names it. A concept that is named but never marked has dashed edges only:
-a solid line promises a mark. What stands before the first section belongs to the note itself, which then takes the
-part of a section, the first one. Neither kind of edge claims a cause.
+a solid line promises a mark. Titles of works in footnotes name nothing. What stands before the first section belongs
+to the note itself, which then takes the part of a section, the first one. Neither kind of edge claims a cause.
 
 The nodes are called `note`, `section:ID` and `concept:ID`, and carry `kind`, `id`, `label` and `order`, their place
 in reading order; a concept also carries its `places`. Edges carry `kind`: `contains`, `marks` or `repeats`.
@@ -72,7 +72,7 @@ def places(note: Note, concepts: Mapping[str, Concept]) -> dict[str, tuple[Place
         marks.setdefault(_passage_of(mark, note.passages), []).append(mark)
     for at, passage in enumerate(note.passages):
         order = sections.get(passage.section or "", 0), at
-        for start, concept, place in _in_passage(passage, marks.get(at, []), spellings):
+        for start, concept, place in _in_passage(passage, marks.get(at, []), () if passage.footnote else spellings):
             found.append(((*order, start), concept, place))
     for mark in marks.get(-1, []):
         place = Place(mark.section, mark.sentence, mark.words, True, mark.anchor, mark.line)

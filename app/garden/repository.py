@@ -20,6 +20,8 @@ FRONT_MATTER = re.compile(
 )
 LOG = ("log", "--raw", "-z", "-M", "--no-abbrev", "--no-merges", "--no-show-signature", "--format=%x1e%H %as %s")
 MARKDOWN = ":(top,glob)**/*.md"
+UNDECODED = re.compile("[\ud800-\udfff]")
+"""Bytes of a file name that are no UTF-8; no note has such a name."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def revisions(content: Path) -> dict[str, list[Revision]]:
                 renamed[new] = renamed.get(new)
                 renamed[old] = today
         now |= renamed
-    return found
+    return {path: made for path, made in found.items() if not UNDECODED.search(path)}
 
 
 def revisions_of(content: Path, file: str) -> list[Revision]:

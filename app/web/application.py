@@ -28,7 +28,7 @@ from app.measured import key
 from app.settings import Settings, shipped
 from app.web import api, downloads, notes, problems, widgets
 from app.web.assets import read_assets
-from app.web.guards import Bodies, Head, Headers, Queries
+from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.problems import NotFound
 from app.web.rendering import environment
 from app.web.shelf import Kept, Shelf
@@ -71,7 +71,9 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     hosts = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if hosts != ["*"]:
         inner = TrustedHostMiddleware(inner, [*hosts, "127.0.0.1", "localhost"])
-    inner = Headers(CompressMiddleware(inner, minimum_size=500), settings.hsts)
+    local = settings.htmx == "local" and site.assets.htmx is not None
+    compressed = CompressMiddleware(inner, minimum_size=500)
+    inner = Headers(compressed, hsts=settings.hsts, scripts="" if local else CDN_ORIGIN)
     return Head(Shelf(inner, kept))
 
 

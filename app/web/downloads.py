@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from starlette.responses import JSONResponse, Response
 
-from app.experiments.experiment import Experiment
+from app.experiments.experiment import Experiment, Named
 from app.experiments.parameters import Params
 from app.laboratory import Outcome, data
 from app.language import Language, Text
@@ -32,14 +32,23 @@ def _csv(site: Site, experiment: Experiment, params: Params, outcome: Outcome, l
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([column.name for column in table.columns])
     for row in table.rows:
-        writer.writerow(
-            ["" if cell is None else cell[language] if isinstance(cell, Text) else _raw(cell) for cell in row]
-        )
+        writer.writerow([_raw(cell, language) for cell in row])
     return attachment(out.getvalue(), "text/csv; charset=utf-8", f"{experiment.name}.csv")
 
 
-def _raw(cell: object) -> object:
-    return repr(cell) if isinstance(cell, float) else str(cell).lower() if isinstance(cell, bool) else cell
+def _raw(cell: object, language: Language) -> object:
+    match cell:
+        case None:
+            return ""
+        case Text():
+            return cell[language]
+        case Named():
+            return cell.name
+        case bool():
+            return str(cell).lower()
+        case float():
+            return repr(cell)
+    return cell
 
 
 def _svg(site: Site, experiment: Experiment, params: Params, outcome: Outcome, language: Language) -> Response:

@@ -79,22 +79,27 @@ class Bodies:
 class Headers:
     """The content security policy and its companions; an iframe elsewhere may hold the embed pages only."""
 
-    def __init__(self, app: ASGIApp, hsts: bool) -> None:
+    def __init__(self, app: ASGIApp, *, hsts: bool, scripts: str) -> None:
+        """`scripts` is the one foreign origin that scripts may come from, or nothing."""
         self.app = app
         self.hsts = hsts
+        self.policy = POLICY.format(scripts=f" {scripts}" if scripts else "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         ancestors = "*" if scope["path"].startswith("/embed/") else "'self'"
+        for_programs = scope["path"].startswith("/api/")
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.setdefault("content-security-policy", POLICY + ancestors)
+                headers.setdefault("content-security-policy", self.policy + ancestors)
                 headers["x-content-type-options"] = "nosniff"
                 headers["referrer-policy"] = "strict-origin-when-cross-origin"
+                if for_programs:
+                    headers["access-control-allow-origin"] = "*"
                 if self.hsts:
                     headers["strict-transport-security"] = "max-age=31536000"
             await send(message)
@@ -103,6 +108,6 @@ class Headers:
 
 
 POLICY = (
-    f"default-src 'none'; script-src 'self' {CDN_ORIGIN}; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors "
 )

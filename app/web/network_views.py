@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from app.content.note import Note
 from app.garden.layout import Picture, place
 from app.garden.network import network
-from app.web.note_views import OccurrenceView, occurrence_view
+from app.web.addresses import at
+from app.web.note_views import OccurrenceView, occurrence_views
 from app.web.site import Site
 
 
@@ -50,9 +51,9 @@ def network_view(site: Site, note: Note) -> NetworkView | None:
             id=f"node-{data['kind']}-{data['id']}" if data["kind"] != "note" else "node-note",
             label=data["label"],
             meaning=concept.meaning[note.language] if concept else note.summary if data["kind"] == "note" else "",
-            page=f"/{note.language}/concepts/{data['id']}" if concept else "",
+            page=at(note.language, "concepts", data["id"]) if concept else "",
             anchor={"section": f"#{data['id']}", "note": "#main"}.get(data["kind"], ""),
-            occurrences=tuple(occurrence_view(note, where) for where in data.get("places", ())),
+            occurrences=occurrence_views(note, data.get("places", ())),
             search=" ".join((data["label"], *spellings)),
         )
     return NetworkView(place(graph), panels)

@@ -1,5 +1,6 @@
 """Notes and concepts as pages show them, and the context in which their prose becomes HTML."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,6 +12,7 @@ from app.garden.names import key
 from app.garden.network import Place as Occurrence
 from app.garden.network import places
 from app.language import Language
+from app.web.addresses import at, note_address
 from app.web.queries import Pairs
 from app.web.site import Site
 from app.web.widget_views import Place as WidgetPlace
@@ -70,7 +72,7 @@ NAMES = {"en": "English", "zh": "中文"}
 def card(note: Note, language: Language) -> NoteCard:
     return NoteCard(
         title=note.title,
-        href=f"/{note.language}/{note.slug}",
+        href=note_address(note),
         summary=note.summary,
         growth=note.growth,
         tended=note.tended.isoformat() if note.tended else "",
@@ -91,8 +93,8 @@ def concept_view(site: Site, concept: Concept, language: Language) -> ConceptVie
     for note in site.report.garden.notes(language):
         found = places(note, site.report.concepts).get(concept.id, ())
         if found:
-            href = f"/{language}/{note.slug}"
-            notes.append((note.title, href, tuple(occurrence_view(note, place, href) for place in found)))
+            href = note_address(note)
+            notes.append((note.title, href, occurrence_views(note, found, href)))
     return ConceptView(
         concept.id,
         concept.label[language],
@@ -103,7 +105,17 @@ def concept_view(site: Site, concept: Concept, language: Language) -> ConceptVie
     )
 
 
-def occurrence_view(note: Note, place: Occurrence, href: str = "") -> OccurrenceView:
+def occurrence_views(note: Note, found: Iterable[Occurrence], href: str = "") -> tuple[OccurrenceView, ...]:
+    """One for each sentence; of several occurrences in a sentence the marked one."""
+    by_sentence: dict[tuple[str | None, str], Occurrence] = {}
+    for place in found:
+        known = by_sentence.setdefault((place.section, place.sentence), place)
+        if place.marked and not known.marked:
+            by_sentence[(place.section, place.sentence)] = place
+    return tuple(_occurrence_view(note, place, href) for place in by_sentence.values())
+
+
+def _occurrence_view(note: Note, place: Occurrence, href: str) -> OccurrenceView:
     titles = {section.id: section.title for section in note.sections}
     return OccurrenceView(
         place.sentence, f"{href}#{place.anchor or 'main'}", titles.get(place.section or "", note.title), place.marked
@@ -138,13 +150,16 @@ class PageContext:
         note = garden.note(aim.language, aim.slug)
         same = note is self.page
         tail = f"#{aim.section}" if aim.section else ""
-        href = tail if same and tail else f"/{aim.language}/{aim.slug}{tail}"
+        href = tail if same and tail else f"{at(aim.language, aim.slug)}{tail}"
         named = section or key(target) == key(aim.slug)
         return LinkTo(href, aim.title, note.growth if note else None, aim.title if named else "")
 
     def concept(self, id: str) -> ConceptShown:
         concept = self.site.report.concepts[id]
-        return ConceptShown(f"/{self.language}/concepts/{id}", concept.meaning[self.language])
+        return ConceptShown(at(self.language, "concepts", id), concept.meaning[self.language])
+
+    def tag(self, name: str) -> str:
+        return at(self.language, "tags", name)
 
     def ran(self, ran: Ran) -> RanShown:
         """Leads to the embed that shows the experiment in the note of the number, else to the experiment's own page."""
@@ -155,9 +170,7 @@ class PageContext:
         prefix = f"{shown.embed}."
         here = self.found if self.home is self.page else ()
         others = tuple(pair for pair in here if "." in pair[0] and not pair[0].startswith(prefix))
-        place = WidgetPlace(
-            self.home.language, f"/{self.home.language}/{self.home.slug}", shown.embed, prefix, others=others
-        )
+        place = WidgetPlace(self.home.language, note_address(self.home), shown.embed, prefix, others=others)
         return RanShown(place.href(shown.state), shown.differs)
 
 

@@ -2,6 +2,7 @@
 
 import mimetypes
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from markupsafe import Markup
@@ -10,6 +11,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from app.content.note import GROWTHS, Embed, Note, Prose
 from app.content.pieces import Footnotes
 from app.language import Language, other
+from app.web.addresses import at, note_address
 from app.web.negotiation import preferred, wants_markdown
 from app.web.network_views import NetworkView, network_view
 from app.web.note_views import Block, card, concept_view, listed, prose_html
@@ -78,7 +80,7 @@ def routes(site: Site) -> APIRouter:
     async def note(request: Request, language: Language, slug: str) -> Response:
         if (moved := garden.redirect(language, slug)) is not None:
             raw = written(request.scope["query_string"])
-            return RedirectResponse(f"/{language}/{moved}{'?' if raw else ''}{raw}", 301)
+            return RedirectResponse(f"{at(language, moved)}{'?' if raw else ''}{raw}", 301)
         one = found(language, slug)
         if wants_markdown(request.headers.get("accept", "")):
             return markdown(one)
@@ -89,14 +91,19 @@ def routes(site: Site) -> APIRouter:
             language,
             one.title,
             one.summary,
-            f"/{language}/{one.slug}",
-            f"/{other(language)}/{twin.slug}" if twin else f"/{other(language)}/",
+            note_address(one),
+            note_address(twin) if twin else f"/{other(language)}/",
             room="notes",
             tail=f"?{raw}" if raw and twin else "",
             alternate=twin is not None,
         )
         status = 422 if view.problems else status_of(*view.widgets)
         return kept_if_whole(page(site, request, "note.html", frame, {"note": view}, status), *view.widgets)
+
+    @router.get("/{language:language}/{slug}/")
+    def without_the_last_slash(request: Request, language: Language, slug: str) -> Response:
+        query = request.url.query
+        return RedirectResponse(f"{note_address(found(language, slug))}{'?' if query else ''}{query}", 308)
 
     @router.get("/files/{path:path}")
     def file(path: str) -> Response:
@@ -125,7 +132,7 @@ def markdown(note: Note) -> Response:
 class NotePage:
     """A note as note.html shows it."""
 
-    slug: str
+    href: str
     language: Language
     title: str
     summary: str
@@ -157,7 +164,7 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
     embeds = [piece.block for piece in placed if isinstance(piece.block, Embed)]
     names = {embed.name for embed in embeds}
     stray = [name for name, _ in found if "." in name and name.split(".")[0] not in names]
-    path = f"/{note.language}/{note.slug}"
+    path = note_address(note)
     shown, footnotes = [], Markup("")
     for piece in placed:
         if isinstance(piece.block, Embed):
@@ -171,7 +178,7 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
             shown.append(Block(prose_html(site, note, piece.block, piece.note, found), None))
     words = Words(note.language)
     return NotePage(
-        slug=note.slug,
+        href=path,
         language=note.language,
         title=note.title,
         summary=note.summary,
@@ -185,7 +192,7 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
         network=network_view(site, note),
         network_titled=bool(note.sections) and note.sections[-1].id == "network",
         footnotes=footnotes,
-        correct=f"{site.settings.repository.rstrip('/')}/{note.file}" if site.settings.repository else "",
+        correct=f"{site.settings.repository.rstrip('/')}/{quote(note.file)}" if site.settings.repository else "",
         problems=tuple(ProblemView(name, name, "", words.no_such_embed) for name in stray),
     )
 

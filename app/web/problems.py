@@ -14,6 +14,7 @@ from app.errors import Busy, InvalidCheckpoint, InvalidParameters, Problem, Read
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment
 from app.language import Language, Text
+from app.web.addresses import note_address
 from app.web.guards import LONGEST_QUERY, TooLarge
 from app.web.negotiation import accepted, preferred
 from app.web.rendering import Frame, fragment, page
@@ -101,6 +102,7 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
     problems = error.problems if isinstance(error, ReaderError) else ()
     form = form_of(request)
     language = language_of(site, request)
+    words = Words(language)
     if form == "json":
         response: Response = JSONResponse(
             {
@@ -113,8 +115,8 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
     elif form == "fragment":
         view = {
             "title": row.title[language],
-            "shown": Words(language).stale,
-            "problems": problem_views(problems, language, _experiment(request)),
+            "shown": words.stale,
+            "problems": problem_views(problems, language, _experiment(request, error)),
         }
         response = fragment(site, language, "widget/problems.html", view, row.status)
     else:
@@ -161,15 +163,17 @@ def _page(site: Site, request: Request, language: Language, row: Row, error: Exc
     )
     view = {
         "title": row.title[language],
-        "problems": problem_views(problems, language, _experiment(request)),
-        "near": [(note.title, f"/{note.language}/{note.slug}", note.summary) for note in near],
+        "problems": problem_views(problems, language, _experiment(request, error)),
+        "near": [(note.title, note_address(note), note.summary) for note in near],
         "back": path.removesuffix(CHECKPOINT) if path.endswith(CHECKPOINT) and row.status != 404 else "",
     }
     return page(site, request, "error.html", frame, view, row.status)
 
 
-def _experiment(request: Request) -> Experiment | None:
-    """The experiment that the address is about: its labels name what is wrong."""
+def _experiment(request: Request, error: Exception) -> Experiment | None:
+    """The experiment whose labels name what is wrong; what is wrong in a file is named as it stands there."""
+    if isinstance(error, InvalidCheckpoint):
+        return None
     match = ABOUT.search(request.url.path)
     return EXPERIMENTS.get(match[1]) if match else None
 

@@ -100,7 +100,8 @@ def _finished(key: Key, headers: Headers, body: bytes) -> Finished:
 
 
 async def _answer(finished: Finished, known: bytes, send: Send) -> None:
-    if known and finished.etag in (tag.strip().removeprefix(b"W/") for tag in known.split(b",")):
+    tags = [tag.strip().removeprefix(b"W/") for tag in known.split(b",")]
+    if finished.etag in tags or tags == [b"*"]:
         headers = [pair for pair in finished.headers if pair[0].lower() not in (b"content-length", b"content-type")]
         await send({"type": "http.response.start", "status": 304, "headers": headers})
         await send({"type": "http.response.body", "body": b""})

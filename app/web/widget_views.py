@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from app.drawing import Drawing
 from app.errors import LaboratoryError, Problem
-from app.experiments.experiment import Column, Experiment, query
+from app.experiments.experiment import Column, Experiment, Named, query
 from app.experiments.parameters import Choice, Derived, Parameter, Params
 from app.laboratory import Outcome
 from app.language import Language, Text
@@ -221,6 +221,8 @@ def _cell(value: Any, column: Column, language: Language) -> Cell:
             return Cell((_YES if value else _NO)[language], "text")
         case Text():
             return Cell(value[language], "text")
+        case Named():
+            return Cell(value.words[language], "text")
         case float():
             return Cell(full(value) if column.every_digit else short(value), "number")
         case int():

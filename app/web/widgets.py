@@ -16,6 +16,7 @@ from app.experiments.experiment import Experiment, query
 from app.experiments.parameters import Params
 from app.laboratory import Outcome, versions
 from app.language import Language, Text, other
+from app.web.addresses import at, note_address
 from app.web.downloads import FORMS, attachment
 from app.web.problems import TABLE, NotFound
 from app.web.queries import Pairs, merged, of_prefix, pairs, texts, written
@@ -118,6 +119,11 @@ def routes(site: Site) -> APIRouter:
         }
         return kept_if_whole(page(site, request, "widget.html", frame, context, status_alone(view)), view)
 
+    @router.get("/{language:language}/widgets/{name}/")
+    def without_the_last_slash(request: Request, language: Language, name: str) -> Response:
+        query = request.url.query
+        return RedirectResponse(f"{at(language, 'widgets', wanted(name).name)}{'?' if query else ''}{query}", 308)
+
     @router.get("/embed/{language:language}/widgets/{name}")
     async def embedded(request: Request, language: Language, name: str) -> Response:
         experiment = wanted(name)
@@ -174,7 +180,7 @@ def result_place(site: Site, language: Language, experiment: Experiment, control
     block = next((embed for embed in embeds if embed.name == name), None)
     if block is None:
         raise InvalidParameters([Problem("of", name, _NO_EMBED)])
-    return Place(language, f"/{language}/{slug}", name, f"{name}.", block.given, slug)
+    return Place(language, at(language, slug), name, f"{name}.", block.given, slug)
 
 
 def read(experiment: Experiment, found: Pairs, place: Place) -> Params:
@@ -278,7 +284,7 @@ def uses(site: Site, name: str, language: Language) -> tuple[tuple[str, str], ..
     for note in site.report.garden.notes(language):
         first = next((embed for embed in note.embeds if embed.experiment == name), None)
         if first is not None:
-            found.append((note.title, f"/{language}/{note.slug}#{first.name}"))
+            found.append((note.title, f"{note_address(note)}#{first.name}"))
     return tuple(found)
 
 

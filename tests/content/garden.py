@@ -1,6 +1,7 @@
 """A garden of one note for the cases: what it links to, and what its prose becomes."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from app.content.files import Files, Source
 from app.content.note import Note, Prose, Ran, Transclusion
@@ -10,15 +11,33 @@ from app.errors import Fault
 from app.language import Language
 
 FILES = Files(
-    slugs={"heat.md": "heat", "heat.zh.md": "heat", "cold.md": "cold"},
-    others={"files/test.py": "files/test.py", "pictures/plot.png": "pictures/plot.png"},
-    named={"test.py": "files/test.py", "plot.png": "pictures/plot.png"},
+    slugs={
+        "heat.md": "heat",
+        "heat.zh.md": "heat",
+        "cold.md": "cold",
+        "README.md": "README",
+        "deep/README.md": "deep-README",
+        "deep/Some Note.md": "Some Note",
+        "deep/Node.js.md": "Node.js",
+        "想法/动量 与 速度.md": "动量 与 速度",
+    },
+    others={
+        path: path
+        for path in (
+            "files/test.py",
+            "pictures/plot.png",
+            "media/Rec 1.mp3",
+            "media/film.webm",
+            "papers/Some Paper.pdf",
+            "drawings/map.excalidraw.svg",
+        )
+    },
 )
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The answers of a small garden: only `heat` and the note itself are written."""
+    """The answers of a small garden: its notes are those of FILES."""
 
     language: Language = "en"
     prefix: str = ""
@@ -27,10 +46,15 @@ class Shown:
         tail = f"#{section}" if section else ""
         if target == "heat":
             return LinkTo(f"/{self.language}/heat{tail}", "Heat", "budding")
+        if target in FILES.slugs.values():
+            return LinkTo(f"/{self.language}/{quote(target)}{tail}", target, "seedling")
         return LinkTo(f"/{self.language}/cold{tail}", "Cold", "seedling") if not target else None
 
     def concept(self, id: str) -> ConceptShown:
         return ConceptShown(f"/{self.language}/concepts/{id}", "meaning")
+
+    def tag(self, name: str) -> str:
+        return f"/{self.language}/tags/{name}"
 
     def ran(self, ran: Ran) -> RanShown:
         query = "&".join(f"{key}={value}" for key, value in {**ran.given, "read": ran.read}.items())

@@ -1,12 +1,14 @@
 """Whatever somebody writes: it is read, and what comes out runs nothing."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.content.excerpts import excerpt
 from app.content.note import Prose
 from app.content.notes import read_notes
 from app.content.render import SANITISER, html
@@ -21,8 +23,11 @@ PIECES = [
     "[x](javascript:alert(1))", "<svg onload=alert(1)>", "<math><mtext>", "</math>", "<style>", "<!--", "-->",
     "<![CDATA[", "&#106;avascript:", "javascript:", " onload=", " style=", "data-hx-on:click=", "files/test.py",
     "heat.md", "plot.png", "word", "动量", "，", "。", "“", " ", "\t", "\r", "\x00", "\u2028", "é", "😀", "&", "&lt;",
-    "%00",
+    "%00", "%%", "==", " ^a1\n", "\n^b\n", "- [ ] ", "- [x] ", "#tag", "#a/b", "|300]]", "|300](plot.png)",
+    "[[film.webm", "![[Rec 1.mp3]]", "![[heat]]\n", "[[#^a1", "<video src=", "<audio autoplay ", "<input ", "-1",
 ]  # fmt: skip
+PLAIN = re.compile(r"[`~%\\-]+|<!")
+"""What may make code, another comment or front matter of that which follows."""
 FRAGMENTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
@@ -33,6 +38,8 @@ def test_any_text_becomes_a_note(text: str) -> None:
     lines = text.count("\n") + text.count("\r") + 1
     assert all(1 <= fault.line <= lines for fault in faults)
     assert all(1 <= passage.line <= lines for passage in note.passages)
+    assert all(1 <= anchor.line <= lines for anchor in note.anchors)
+    assert all(excerpt(note, place.id) for place in (*note.sections, *note.anchors))
 
 
 @given(st.lists(st.binary(max_size=60), max_size=3))
@@ -51,7 +58,16 @@ def test_nothing_that_runs_comes_out(text: str) -> None:
     for name, value in seen.attributes:
         assert not name.startswith(("on", "style", "hx-", "data-hx-", "src-doc"))
         if name in ("href", "src"):
-            assert re.match(r"(?:https?|mailto|tel):|[^:]*(?:[/?#]|$)", value), value
+            scheme = re.match(r"[a-z][a-z0-9+.-]*:", re.sub(r"[\x00-\x20]", "", value))  # as browsers look for it
+            assert scheme is None or scheme[0] in ("http:", "https:", "mailto:", "tel:"), value
+        assert name not in ("autoplay", "poster", "srcset", "formaction")
+
+
+@given(FRAGMENTS, st.sampled_from(["%%{}%%", "%%\n{}\n%%", "%% {}"]))
+def test_a_comment_leaves_no_trace(text: str, comment: str) -> None:
+    secret = comment.format("canary `canary\n\n```\n# canary")
+    note, _ = read(f"{PLAIN.sub(' ', text)}\n\n{secret}")
+    assert "canary" not in repr(replace(note, source=""))
 
 
 @given(FRAGMENTS)

@@ -102,7 +102,10 @@ def test_a_second_note_of_a_stem_is_named_by_its_folder_with_its_translation(tmp
 def test_a_file_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
     notes, faults = by_file(folder(tmp_path, {"a.md": b"one\ntwo \xff\n", "b.md": "text"}))
     assert list(notes) == ["b.md"]
-    assert [str(fault) for fault in faults] == ["a.md:2: byte 0xff is not UTF-8; save the file in UTF-8"]
+    assert [str(fault) for fault in faults] == [
+        "a.md:2: byte 0xff is not UTF-8, so this note is left out; save the file in UTF-8"
+    ]
+    assert not faults[0].stops
 
 
 def test_a_link_out_of_the_folder_finds_nothing(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import itertools
 import math
 import random
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -190,6 +191,26 @@ def test_a_sum_beyond_float16_says_so():
     assert "beyond the largest float16" in EXPERIMENT.sentence(params, result).en
 
 
+def said(**texts):
+    params = EXPERIMENT.parse(texts)
+    return EXPERIMENT.sentence(params, EXPERIMENT.run(**params))
+
+
+def test_one_shuffled_order_is_spoken_of_in_the_singular():
+    sentence = said(dtype="float32", shuffles="1")
+    value = np.float32(in_orders(stored(10000, "uniform", 0, "float32"), "float32", 0, 1)[3])
+    assert re.search(r" The one shuffled order gives (\S+), off by \d+ ulps?\.$", sentence.en)[1] == str(value)
+    assert re.search(r"打乱一次，得到 (\S+)，误差是 \d+ 个末位单位。$", sentence.zh)[1] == str(value)
+    assert " All 2 shuffled orders give the same sum." in said(n="2", shuffles="2").en
+
+
+def test_files_name_a_way_of_adding_as_the_result_does():
+    params = EXPERIMENT.parse({"n": "10"})
+    result = EXPERIMENT.run(**params)
+    names = [row[0].name for row in EXPERIMENT.table(params, result).rows]
+    assert names == ["reference", *(found["name"] for found in result["algorithms"])]
+
+
 def test_the_same_seed_gives_the_same_result():
     assert accumulation(1000, "normal", 3, "float32", 5) == accumulation(1000, "normal", 3, "float32", 5)
     assert accumulation(1000, "normal", 3, "float32", 5) != accumulation(1000, "normal", 4, "float32", 5)
@@ -200,7 +221,11 @@ def test_too_many_shuffled_numbers_are_refused():
     with pytest.raises(InvalidParameters) as refused:
         EXPERIMENT.parse({"n": "100000", "shuffles": "21"})
     (problem,) = refused.value.problems
-    assert (problem.parameter, problem.given, problem.message.en) == ("shuffles", "21", "at most 20 for n = 100000")
+    assert (problem.parameter, problem.given, problem.message.en) == (
+        "shuffles",
+        "21",
+        "must be at most 20 for n = 100,000",
+    )
 
 
 @pytest.mark.parametrize(

@@ -206,4 +206,70 @@ def test_each_preset_shows_another_agreement():
         tuple(EXPERIMENT.run(**EXPERIMENT.parse(preset.given))[level] for level in ("bitwise", "close", "same_order"))
         for preset in EXPERIMENT.presets
     ]
-    assert levels[:4] == [(False, True, True), (False, True, False), (False, False, True), (False, True, False)]
+    same_order, another_order = (False, True, True), (False, True, False)
+    assert levels[:3] == [same_order, same_order, another_order]
+    assert levels[3:5] == [(False, False, True), same_order]
+
+
+def said(**texts):
+    params = EXPERIMENT.parse(texts)
+    return EXPERIMENT.sentence(params, EXPERIMENT.run(**params))
+
+
+@pytest.mark.parametrize(
+    ("texts", "english", "chinese"),
+    [
+        (
+            {"a": "2.301,2.288,2.32", "b": "2.3010003,2.288,2.32", "dtype": "float32"},  # ulps are 2⁻²² from 2 to 4
+            "1 of 3 pairs differs by 2.4×10⁻⁷ (1 ulp), within the tolerance; the order is the same.",
+            "3 对里有 1 对不同，相差 2.4×10⁻⁷（1 个末位单位），在容差之内；排序不变。",
+        ),
+        (
+            {"a": "0.7312,0.73121", "b": "0.73121,0.7312", "dtype": "float32"},  # 10⁻⁵ is 168 times 2⁻²⁴
+            "2 of 2 pairs differ by up to 10⁻⁵ (up to 168 ulps), all within the tolerance; the order changes.",
+            "2 对里有 2 对不同，最多相差 10⁻⁵（最多 168 个末位单位），都在容差之内；排序变了。",
+        ),
+        (
+            {"a": "9e-6", "b": "1e-6", "dtype": "float32"},
+            "The one pair differs by 8×10⁻⁶, within the tolerance.",
+            "这一对数不同，相差 8×10⁻⁶，在容差之内。",
+        ),
+        (
+            {"a": "1,2,3", "b": "1,nan,3"},
+            "1 of 3 pairs differs, not within the tolerance; there is no order, since NaN has none."
+            " NaN equals nothing, not even itself.",
+            "3 对里有 1 对不同，超出容差；排不出先后，因为 NaN 没有大小。NaN 与任何数都不相等，包括它自己。",
+        ),
+        (
+            {"a": "1,2", "b": "3,4"},
+            "2 of 2 pairs differ by up to 2, not all within the tolerance; the order is the same.",
+            "2 对里有 2 对不同，最多相差 2，有的超出容差；排序不变。",
+        ),
+        (
+            {"a": "0", "b": "-0"},
+            "The one pair is equal in value. 0 and −0 are equal in value, not in bits.",
+            "这一对数的数值相等。0 与 −0 数值相等，存储的位却不同。",
+        ),
+        (
+            {"a": "0,1", "b": "-0,1"},
+            "All 2 pairs are equal in value. 0 and −0 are equal in value, not in bits.",
+            "2 对数的数值都相等。0 与 −0 数值相等，存储的位却不同。",
+        ),
+    ],
+)
+def test_the_sentence_counts_pairs_and_says_how_far_they_are_apart(texts, english, chinese):
+    assert (said(**texts).en, said(**texts).zh) == (english, chinese)
+
+
+def test_the_table_writes_a_number_as_short_as_its_format_allows():
+    params = EXPERIMENT.parse({"a": "2.301,0.1", "b": "2.3010003,nan", "dtype": "float32"})
+    rows = EXPERIMENT.table(params, EXPERIMENT.run(**params)).rows
+    assert rows[0][1:3] == (2.301, 2.3010004)  # numpy prints these two so
+    assert [str(np.float32(2.301)), str(np.float32(2.3010003))] == ["2.301", "2.3010004"]
+    assert rows[1][1] == 0.1 and math.isnan(rows[1][2])
+
+
+def test_one_tolerance_alone_hides_no_other_problem():
+    with pytest.raises(InvalidParameters) as refused:
+        EXPERIMENT.parse({"a": "1,2", "b": "1e5", "rtol": "0.1"})
+    assert [(problem.parameter, problem.given) for problem in refused.value.problems] == [("rtol", "0.1"), ("b", "1e5")]

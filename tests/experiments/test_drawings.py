@@ -4,11 +4,17 @@ import math
 
 import pytest
 
-from app.drawing import LARGEST, Box, Dot, Label, Line
+from app.drawing import LARGEST, Box, Dashes, Dot, Label, Line, strokes
 from app.experiments import EXPERIMENTS
 from app.language import LANGUAGES
 
 ODD = [
+    ("momentum", {"lr": "2", "steps": "500"}),
+    ("momentum", {"lr": "2", "steps": "500", "beta": "0", "restore": "nothing", "save_after": "499"}),
+    ("momentum", {"lr": "2", "steps": "500", "beta": "0.99", "restore": "weights", "save_after": "31"}),
+    ("momentum", {"steps": "1"}),
+    ("momentum", {"target": "0"}),
+    ("momentum", {"restored": "1e6,1e6", "resumed_target": "-1e6"}),
     ("summation", {"terms": "1,2"}),
     ("summation", {"terms": "0,0"}),
     ("summation", {"terms": "1.7e308,1.7e308,-1.7e308,-1.7e308"}),
@@ -74,6 +80,44 @@ def test_no_label_covers_another_or_leaves_the_frame(name, given, language):
         for two in labels[:at]:
             start, end = extent(two, language)
             assert abs(one.y - two.y) >= LARGEST - 1 or right <= start or end <= left, (one, two)
+
+
+def lines(**given):
+    """What is drawn of the uninterrupted run and of the resumed one; the legend stands above."""
+    found = [shape for shape in drawn("momentum", given).shapes if isinstance(shape, Line) and shape.points[0][1] > 40]
+    return [shape for shape in found if shape.role == "a"], [shape for shape in found if shape.role == "b"]
+
+
+def test_a_run_that_equals_the_other_lets_it_be_seen():
+    (solid,), (over,) = lines()
+    assert isinstance(over, Dashes) and over.points == solid.points[2:]
+    _, (apart,) = lines(resumed_target="2")
+    assert not isinstance(apart, Dashes)
+
+
+def test_where_runs_meet_again_the_dashes_draw_apart():
+    _, (parted, met) = lines(resumed_lr="0.2", beta="0", lr="0.5", steps="80")
+    assert (isinstance(parted, Dashes), isinstance(met, Dashes)) == (False, True)
+    assert parted.points[-1] == met.points[0]
+
+
+def test_many_swings_are_drawn_as_their_ends():
+    """Without momentum at lr 2 the weight is at 0 and at 2 in turn, for ever."""
+    (upper, lower), _ = lines(lr="2", beta="0", steps="500")
+    assert len({y for _, y in upper.points}) == len({y for _, y in lower.points}) == 1
+    assert upper.points[0][1] < lower.points[0][1]
+    assert len(upper.points) == 60
+    ((every,), _) = lines(lr="2", beta="0", steps="100")
+    assert len(every.points) == 101
+    ((slow,), _) = lines(steps="500")
+    assert len(slow.points) == 501
+
+
+def test_strokes_lie_on_their_line_and_bend_with_it():
+    assert strokes(((0, 0), (18, 0)), long=6, apart=12) == (((6, 0), (12, 0)),)
+    assert strokes(((0, 0), (9, 0), (9, 9)), long=6, apart=12) == (((6, 0), (9, 0), (9, 3)),)
+    assert len(strokes(((0, 0), (18000, 0)), most=60)) == 60
+    assert strokes(((0, 0), (4, 0))) == strokes(((1, 1), (1, 1))) == ()
 
 
 @pytest.mark.parametrize(("name", "given"), STATES)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.experiments import floating
-from app.experiments.floating import decimal, exact_sum, nearest, ordinal, rounding, ulp, ulps_off
+from app.experiments.floating import decimal, exact_sum, nearest, ordinal, rounding, shortest, ulp, ulps_off
 from tests.experiments.formats import BITS, DTYPES, TYPES, bits, correctly_rounded, from_bits, largest
 
 dtypes = st.sampled_from(DTYPES)
@@ -72,6 +72,22 @@ def test_signs_infinities_and_nan_pass_through(dtype):
     assert rounded(-5e-324) == (-5e-324 if dtype == "float64" else 0) and math.copysign(1, rounded(-5e-324)) == -1
     assert (rounded(math.inf), rounded(-math.inf)) == (math.inf, -math.inf)
     assert math.isnan(rounded(math.nan))
+
+
+@pytest.mark.parametrize("value", [2.3010003, 0.1, 1e-6, 9e-6, 16777217.0, 1.17549435e-38, 3.4028235e38, 1e-45, -0.5])
+def test_the_shortest_decimal_is_the_one_that_numpy_prints(value):
+    stored = float(np.float32(value))
+    assert shortest(stored, "float32") == float(str(np.float32(value)))
+    assert shortest(stored, "float64") == stored
+
+
+@given(stored(infinite=True))
+def test_the_shortest_decimal_rounds_back(pair):
+    dtype, value = pair
+    near = shortest(value, dtype)
+    assert rounding(dtype)(near) == value and math.copysign(1, near) == math.copysign(1, value)
+    digits = {"float64": 17, "float32": 9, "float16": 5, "bfloat16": 4}[dtype]  # IEEE 754-2019, section 5.12.2
+    assert math.isinf(value) or float(f"{near:.{digits}g}") == near
 
 
 @given(stored())

@@ -104,7 +104,7 @@ def test_what_does_not_fit_together_is_refused_all_at_once():
     with pytest.raises(InvalidParameters) as refused:
         EXPERIMENT.parse({"counts": "1,2,3", "losses": "1,2", "ranks": "4"})
     assert [(problem.parameter, problem.message.en) for problem in refused.value.problems] == [
-        ("losses", "needs as many numbers as counts: 3"),
+        ("losses", "needs as many numbers as counts: 3, not 2"),
         ("ranks", "at most one rank a batch: 3"),
     ]
 
@@ -119,10 +119,55 @@ def test_what_is_out_of_range_is_refused(given_):
     assert [problem.parameter for problem in refused.value.problems] == list(given_)
 
 
-def test_the_sentence_says_what_was_found():
-    params = EXPERIMENT.parse({})
+@pytest.mark.parametrize(
+    ("texts", "english", "chinese"),
+    [
+        (
+            {},
+            "The mean of means is 0.6, the token mean 0.8."
+            " A token of the smallest batch counts 3 times as much as one of the largest.",
+            "均值的均值是 0.6，按词元平均是 0.8。最小批次里一个词元的分量是最大批次里的 3 倍。",
+        ),
+        (
+            {"losses": "0.5,0.5"},
+            "The mean of means and the token mean are both 0.5, equal here only because the losses are:"
+            " a token of the smallest batch still counts 3 times as much as one of the largest.",
+            "均值的均值和按词元平均都是 0.5，只因各批次的损失相等：最小批次里一个词元的分量仍然是最大批次里的 3 倍。",
+        ),
+        (
+            {"counts": "1,2,1", "losses": "0,0.5,1"},  # (0 + 2·0.5 + 1)/4 is 0.5 too
+            "The mean of means and the token mean are both 0.5, equal for these losses only:"
+            " a token of the smallest batch still counts 2 times as much as one of the largest.",
+            "均值的均值和按词元平均都是 0.5，换一组损失就不等了：最小批次里一个词元的分量仍然是最大批次里的 2 倍。",
+        ),
+        (
+            {"counts": "1000000000,999999999"},
+            "The mean of means and the token mean are both 0.6, equal for these losses only:"
+            " a token of the smallest batch still counts a little more than one of the largest.",
+            "均值的均值和按词元平均都是 0.6，换一组损失就不等了：最小批次里一个词元的分量仍然略大于最大批次里的。",
+        ),
+        (
+            {"ranks": "2"},
+            "The mean of means is 0.6, the token mean 0.8. Averaging each rank's own token mean gives 0.6;"
+            " a token on the rank with the fewest counts 3 times as much as one on the rank with the most.",
+            "均值的均值是 0.6，按词元平均是 0.8。2 个进程各自按词元平均，再取均值，得到 0.6；"
+            "词元最少的进程里，一个词元的分量是词元最多的进程里的 3 倍。",
+        ),
+        (
+            {"counts": "10,10,10", "losses": "0.2,1,0.6", "ranks": "2"},  # ((0.2 + 0.6)/2 + 1)/2 = 0.7
+            "The mean of means and the token mean are both 0.6. Averaging each rank's own token mean gives 0.7;"
+            " a token on the rank with the fewest counts 2 times as much as one on the rank with the most.",
+            "均值的均值和按词元平均都是 0.6。2 个进程各自按词元平均，再取均值，得到 0.7；"
+            "词元最少的进程里，一个词元的分量是词元最多的进程里的 2 倍。",
+        ),
+        (
+            {"counts": "20,20", "ranks": "2"},
+            "Every token weighs the same, so the means agree: 0.6.",
+            "每个词元的权重相同，几种均值一致：0.6。",
+        ),
+    ],
+)
+def test_the_sentence_says_which_tokens_weigh_more(texts, english, chinese):
+    params = EXPERIMENT.parse(texts)
     said = EXPERIMENT.sentence(params, EXPERIMENT.run(**params))
-    assert said.en == (
-        "The mean of means is 0.6, the token mean 0.8."
-        " A token of the smallest batch counts 3 times as much as one of the largest."
-    )
+    assert (said.en, said.zh) == (english, chinese)

@@ -1,5 +1,6 @@
 import json
 import math
+from decimal import Decimal, localcontext
 
 import pytest
 import torch
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidParameters
-from app.experiments.momentum import EXPERIMENT, first_difference, momentum
+from app.experiments.momentum import EXPERIMENT, _lost, first_difference, momentum
 
 finite = st.floats(-1e6, 1e6)
 
@@ -213,6 +214,126 @@ def test_what_cannot_be_run_is_refused(texts):
     with pytest.raises(InvalidParameters) as refused:
         EXPERIMENT.parse(texts)
     assert [(problem.parameter, problem.given) for problem in refused.value.problems] == list(texts.items())
+
+
+def said(**texts):
+    params = EXPERIMENT.parse(texts)
+    sentence = EXPERIMENT.sentence(params, EXPERIMENT.run(**params))
+    return sentence.en.replace("\u00a0", "~"), sentence.zh.replace("\u00a0", "~")
+
+
+@pytest.mark.parametrize(
+    ("texts", "english", "chinese"),
+    [
+        (
+            {"restore": "weights"},
+            "Without momentum, step 3 lands at w~=~0.352, not 0.514",
+            "丢失动量后，第 3 步的 w~=~0.352，而不是 0.514",
+        ),
+        ({"restore": "nothing"}, "Starting again from scratch, step 3", "从头开始后，第 3 步"),
+        (
+            {"resumed_target": "2"},
+            "With the target moved to 2, step 3 lands at w~=~0.614",
+            "目标变为 2 后，第 3 步的 w~=~0.614",
+        ),
+        (
+            {"restored": "0.28,-1.7"},
+            "From the state of the given checkpoint, step 3",
+            "从所给检查点的状态出发，第 3 步",
+        ),
+        (
+            {"restored": "0.28,-1.8", "resumed_target": "2"},
+            "From the state of the given checkpoint and with the target moved to 2, step 3",
+            "从所给检查点的状态出发，目标变为 2 后，第 3 步",
+        ),
+        (
+            {"restore": "weights", "resumed_target": "2", "resumed_lr": "0.05"},
+            "Without momentum, with the target moved to 2 and with the learning rate at 0.05, step 3",
+            "丢失动量、目标变为 2、学习率变为 0.05 之后，第 3 步",
+        ),
+        (
+            {"resumed_lr": "0.1000000000000001"},
+            "With the learning rate at 0.1000000000000001, the runs part at step 3, first in w;",
+            "学习率变为 0.1000000000000001 后，两次运行在第 3 步分开，最先不同的是 w；",
+        ),
+    ],
+)
+def test_the_sentence_says_what_the_restart_changed(texts, english, chinese):
+    found = said(**texts)
+    assert found[0].startswith(english) and found[1].startswith(chinese)
+
+
+@pytest.mark.parametrize(
+    ("texts", "english", "chinese"),
+    [
+        ({"restore": "weights", "steps": "3"}, "; there the runs end, 0.16 apart.", "；运行到此为止，相差 0.16。"),
+        (
+            {"restore": "weights", "steps": "500"},
+            "; at step 500 the runs are 2.3×10⁻¹⁴ apart.",
+            "；到第 500 步，两次运行相差 2.3×10⁻¹⁴。",
+        ),
+        (
+            {"resumed_target": "2", "steps": "4"},
+            "; at step 4 the runs are 0.28 apart.",
+            "；到第 4 步，两次运行相差 0.28。",
+        ),
+        (
+            {"restore": "weights", "beta": "0.5", "steps": "500"},
+            "; by step 500 the runs have met again in every digit of w.",
+            "；到第 500 步，两次运行的 w 又相同了，一位不差。",
+        ),
+        ({"restore": "weights", "beta": "0"}, "; w stays the same in every digit.", "；w 始终相同，一位不差。"),
+        ({}, "in every bit, to the last step.", "逐位一致，直到最后一步。"),
+    ],
+)
+def test_the_sentence_says_how_far_apart_the_runs_end(texts, english, chinese):
+    """After the restart at target 2 the runs part by lr·1 = 0.1, then by another 0.1·(0.9 − 0.1 + 1) = 0.18."""
+    found = said(**texts)
+    assert found[0].endswith(english) and found[1].endswith(chinese)
+
+
+@pytest.mark.parametrize(
+    ("texts", "english", "chinese"),
+    [
+        (
+            {"lr": "1e-9"},
+            "keeps nearly all of the distance: halving it takes 69,314,712 steps.",
+            "留下几乎全部的距离：减半要 69,314,712 步。",
+        ),
+        ({"lr": "1e-300"}, "takes 6.93147×10²⁹⁸ steps.", "减半要 6.93147×10²⁹⁸ 步。"),
+        (
+            {"lr": "2", "beta": "0.99"},
+            "swings past the target, and a step keeps 99.5% of",
+            "在目标两侧来回摆动，每一步留下 99.5% 的",
+        ),
+        ({"lr": "2", "beta": "0"}, "It never settles: every step throws w", "它永远停不下来"),
+    ],
+)
+def test_a_run_that_hardly_comes_nearer_says_so(texts, english, chinese):
+    found = said(**texts)
+    assert english in found[0] and chinese in found[1]
+
+
+@given(st.floats(0, 2, exclude_min=True), st.floats(0, 1, exclude_max=True))
+def test_what_a_step_loses_has_all_its_digits(lr, beta):
+    """Held against the roots of λ² − (1 + β − lr)λ + β in 800 digits."""
+    lost, swings = _lost(lr, beta)
+    with localcontext(prec=800):
+        half = (1 + Decimal(beta) - Decimal(lr)) / 2
+        inner = half * half - Decimal(beta)
+        kept = Decimal(beta).sqrt() if inner < 0 else abs(half) + inner.sqrt()
+        assert swings is bool(inner < 0 or half < 0) or inner == 0 or half == 0
+        assert abs(Decimal(lost) - (1 - kept)) <= (1 - kept) * Decimal("1e-7") + Decimal("1e-320")
+
+
+def test_an_empty_field_stands_for_the_derived_default():
+    params = EXPERIMENT.parse({"save_after": "", "resumed_target": " ", "resumed_lr": "", "restored": ""})
+    assert params == EXPERIMENT.parse({})
+    assert EXPERIMENT.parse({"steps": "2", "save_after": ""})["save_after"] == 1
+    assert EXPERIMENT.state(params) == EXPERIMENT.state(EXPERIMENT.parse({"save_after": "2"})) == {}
+    embedded = {"steps": "30", "save_after": "9"}
+    assert EXPERIMENT.parse({"save_after": ""}, embedded)["save_after"] == 2
+    assert EXPERIMENT.state(EXPERIMENT.parse({"save_after": ""}, embedded), embedded) == {"save_after": "2"}
 
 
 def test_wild_but_valid_parameters_stay_finite():

@@ -1,10 +1,11 @@
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import InvalidParameters
+from app.errors import InvalidParameters, Problem
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import query
 from app.experiments.parameters import (
@@ -18,6 +19,7 @@ from app.experiments.parameters import (
     resolve,
 )
 from app.language import LANGUAGES, Text, alike
+from app.numerals import grouped, told_apart
 
 NUMBER = Number(name="x", label=alike("x"), default=1.0, low=-10, high=10)
 ABOVE = Number(name="x", label=alike("x"), default=1.0, low=0, above_low=True, high=1, below_high=True)
@@ -80,7 +82,7 @@ def test_thousands_may_be_parted_where_there_is_one_number():
         ("1.2.3", "is not a number"),
         ("0x10", "is not a number"),
         ("1_0", "is not a number"),
-        ("nan", "NaN is not a number to start from"),
+        ("nan", "must not be NaN"),
         ("Infinity", "must be finite"),
         ("−∞", "must be finite"),
         ("1e999", "is beyond the largest float64"),
@@ -123,12 +125,39 @@ def test_lists_are_parted_as_either_language_does(text):
 
 
 def test_what_is_wrong_in_a_list_is_named():
-    assert why(LIST, "") == "needs 1 to 4 numbers parted by commas; 0 given"
-    assert why(LIST, "1,2,3,4,5") == "needs 1 to 4 numbers parted by commas; 5 given"
+    assert why(LIST, "") == "needs 1 to 4 numbers separated by commas; 0 given"
+    assert why(LIST, "1,2,3,4,5") == "needs 1 to 4 numbers separated by commas; 5 given"
     assert why(LIST, "1,x") == "number 2 (x) is not a number"
-    assert why(LIST, "1,2,nan") == "number 3 (nan) NaN is not a number to start from"
+    assert why(LIST, "1,2,nan") == "number 3 (nan) must not be NaN"
     assert why(LIST, "1e7") == "number 1 (1e7) must be from −1000000 to 1000000"
     assert why(WHOLES, "1,0") == "number 2 (0) must be from 1 to 9"
+
+
+def test_everything_wrong_in_a_list_is_named_at_once():
+    assert why(LIST, "x,2,−1e7") == "number 1 (x) is not a number; number 3 (−1e7) must be from −1000000 to 1000000"
+    assert why(LIST, "x,2,−1e7", "zh") == "第 1 个数（x）不是数；第 3 个数（−1e7）必须在 −1000000 到 1000000 之间"
+    assert why(WHOLES, "0,1.5,3") == "number 1 (0) must be from 1 to 9; number 2 (1.5) needs a whole number"
+    assert why(WHOLES, "1,2,3,x") == "needs 1 to 3 numbers separated by commas; 4 given"
+    assert why(WHOLES, "1,x,3,x") == "needs 1 to 3 numbers separated by commas; 4 given; number 2 (x) is not a number"
+
+
+def test_lists_say_what_they_accept():
+    assert LIST.accepts == Text("1 to 4 numbers separated by commas, |x| ≤ 10⁶", "1 到 4 个数，以逗号分隔，|x| ≤ 10⁶")
+    assert SPECIAL.accepts.en == "1 to 4 numbers separated by commas; nan, inf and −inf count"
+    assert EXPERIMENTS["microbatch"].parameters[0].accepts == Text(
+        "1 to 16 whole numbers from 1 to 10⁹ separated by commas", "1 到 16 个 1 到 10⁹ 的整数，以逗号分隔"
+    )
+
+
+@pytest.mark.parametrize("parameter", [LIST, SPECIAL, WHOLES])
+def test_the_schema_of_a_list_holds_what_is_written_and_no_longer_list(parameter):
+    pattern = parameter.schema["pattern"]
+    for text in ("1", "1,2", "3,4,5"):
+        assert re.search(pattern, text) and parameter.write(parameter.read(text)) == text
+    for text in ("", ",", "1,", "1,2,3,4,5", "1 2", "x"):
+        assert not re.search(pattern, text)
+    assert bool(re.search(pattern, "-1.5e-7,2")) is (parameter is not WHOLES)
+    assert bool(re.search(pattern, "nan,-inf")) is (parameter is SPECIAL)
 
 
 def test_special_numbers_are_read_where_they_are_allowed():
@@ -174,6 +203,54 @@ def test_parameters_that_belong_together_are_given_together():
     assert [(problem.parameter, problem.message.en) for problem in refused.value.problems] == [
         ("p", "needs q beside it: give both or neither")
     ]
+
+
+def test_one_alone_hides_neither_what_cannot_be_read_nor_what_does_not_fit():
+    def never_fits(params, given):
+        assert given == {"p": "3"}
+        return (Problem("p", "3.0", alike("does not fit")), Problem("q", "2.0", alike("nor does q")))
+
+    with pytest.raises(InvalidParameters) as refused:
+        resolve(PAIR, {"p": "3"}, never_fits)
+    assert [(problem.parameter, problem.given) for problem in refused.value.problems] == [
+        ("p", "3"), ("p", "3"), ("q", "2.0"),
+    ]  # fmt: skip
+    with pytest.raises(InvalidParameters) as refused:
+        resolve((NUMBER, *PAIR), {"p": "3", "x": "?"}, never_fits)
+    assert [problem.parameter for problem in refused.value.problems] == ["x", "p"]
+    with pytest.raises(InvalidParameters) as refused:
+        resolve(PAIR, {"p": "3", "q": "?"}, never_fits)
+    assert [problem.parameter for problem in refused.value.problems] == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "parameter"),
+    [
+        ("accumulation", {"n": "1e5", "shuffles": "2.1e1"}, "shuffles"),
+        ("summation", {"terms": "1，－65520", "dtype": "float16"}, "terms"),
+        ("microbatch", {"losses": "1e5"}, "losses"),
+        ("microbatch", {"ranks": "３"}, "ranks"),
+        ("agreement", {"b": "1e5,−2"}, "b"),
+        ("momentum", {"save_after": "1.2e1"}, "save_after"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_the_text_that_was_given(name, texts, parameter):
+    with pytest.raises(InvalidParameters) as refused:
+        EXPERIMENTS[name].parse(texts)
+    assert [(problem.parameter, problem.given) for problem in refused.value.problems] == [(parameter, texts[parameter])]
+
+
+def test_numbers_in_sentences_have_their_thousands_separated():
+    assert [grouped(n) for n in (135135, 69314702, 999, 0, -1234)] == ["135,135", "69,314,702", "999", "0", "−1,234"]
+    assert [grouped(x) for x in (2.5, 1e16, math.inf)] == ["2.5", "10¹⁶", "∞"]
+
+
+def test_two_numbers_are_told_apart_by_their_shortest_digits():
+    assert told_apart(0.05, 0.1) == "0.05"
+    assert told_apart(0.1000000000000001, 0.1) == "0.1000000000000001"
+    assert told_apart(0.10000001, 0.1) == "0.10000001"
+    assert told_apart(1 / 3, 0.3333334) == "0.3333333"
+    assert told_apart(0.1, 0.1000000000000001) == "0.1"
 
 
 def test_params_are_values():

@@ -4,6 +4,8 @@ import ast
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,18 @@ def test_the_script_of_an_odd_state_prints_the_result(name, given, tmp_path):
     experiment = EXPERIMENTS[name]
     params = experiment.parse(given)
     assert printed(experiment, params, tmp_path) == plain(experiment.run(**params))
+
+
+@pytest.mark.parametrize("name", [name for name, experiment in EXPERIMENTS.items() if experiment.torch])
+def test_without_torch_a_script_says_what_to_install(name, tmp_path):
+    experiment = EXPERIMENTS[name]
+    script = "import sys\nsys.modules['torch'] = None\n" + experiment.script(experiment.parse({}))
+    (tmp_path / "script.py").write_text(script, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-I", "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
+    (pin,) = project["project"]["optional-dependencies"]["torch"]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"This script needs PyTorch: pip install {pin}\n"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.errors import InvalidParameters
 from app.experiments.floating import rounding
 from app.experiments.summation import EXPERIMENT, summation
+from app.language import Text
 from tests.experiments.formats import DTYPES, TYPES, added, correctly_rounded, from_bits
 
 DOUBLE_FACTORIALS = {2: 1, 3: 3, 4: 15, 5: 105, 6: 945, 7: 10395, 8: 135135}  # OEIS A001147
@@ -249,9 +250,12 @@ def test_terms_are_rounded_to_the_format_first():
 def test_a_term_beyond_the_format_is_named():
     with pytest.raises(InvalidParameters) as refused:
         EXPERIMENT.parse({"terms": "1,65520,-1e5", "dtype": "float16"})
-    problems = refused.value.problems
-    assert [(problem.parameter, problem.given) for problem in problems] == [("terms", "65520"), ("terms", "−100000")]
-    assert problems[0].message.en == "number 2 (65520) is beyond the largest float16, 65504"
+    (problem,) = refused.value.problems
+    assert (problem.parameter, problem.given) == ("terms", "1,65520,-1e5")
+    assert problem.message == Text(
+        "number 2 (65520) is beyond the largest float16, 65504; number 3 (-1e5) is beyond the largest float16, 65504",
+        "第 2 个数（65520）超出 float16 的最大值 65504；第 3 个数（-1e5）超出 float16 的最大值 65504",
+    )
     assert EXPERIMENT.parse({"terms": "1,65519", "dtype": "float16"})["terms"] == (1.0, 65519.0)
 
 
@@ -270,3 +274,14 @@ def test_the_sentence_says_what_was_found():
         " One of them gives that, the exact sum."
     )
     assert said.zh == "同样几个数有 3 种加法，得到 2 个不同的和；从左到右得到 1。这正是精确和，3 种里有 1 种如此。"
+
+
+def test_thousands_of_ways_are_separated():
+    params = EXPERIMENT.parse({"terms": "1,2,3,4,5,6,7,8"})
+    said = EXPERIMENT.sentence(params, EXPERIMENT.run(**params))
+    assert said == Text(
+        "Every order and grouping gives 36, the exact sum.", "怎么排序、怎么分组都得到 36，正是精确和。"
+    )
+    params = EXPERIMENT.parse({"terms": "1e16,-1e16,1,1,1,1,1,1"})
+    said = EXPERIMENT.sentence(params, EXPERIMENT.run(**params))
+    assert said.en.startswith("135,135 ways to add") and "有 135,135 种加法" in said.zh  # 1·3·5·7·9·11·13

@@ -5,8 +5,10 @@ from handmade import concept, concepts, mark, note, passage, section
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.content.note import Note
+from app.content.note import Concept, Note
 from app.garden.network import Place, network, places
+from app.language import Text
+from tests.content.garden import read
 
 KNOWN = concepts(
     concept("momentum", "momentum", "动量", en=("velocity",), zh=("惯性项",)),
@@ -194,3 +196,12 @@ def test_concepts_stand_in_the_order_of_their_first_place() -> None:
         "heat", sections=(A, B), passages=(passage("Summation.", "b", 7), passage("Momentum, float16.", "a", 3))
     )
     assert list(places(written, KNOWN)) == ["momentum", "f16", "summation"]
+
+
+def test_the_title_of_a_work_in_a_footnote_names_no_concept() -> None:
+    text = "## One {#one}\n\nA claim.[^1]\n\n[^1]: Mixed precision training, [precision]{concept=precision} marked.\n"
+    found, faults = read(text)
+    assert faults == ()
+    precision = Concept("precision", Text("precision", "精度"), Text("bits", "位数"), {})
+    (place,) = places(found, {"precision": precision})["precision"]
+    assert place.marked

@@ -198,7 +198,7 @@ def test_the_data_address_of_a_page_tells_the_same(site: TestClient) -> None:
         ("momentum?steps=2.5", "steps", "needs a whole number", "需要整数"),
         ("momentum?lr=fast", "lr", "is not a number", "不是数"),
         ("momentum?lr=", "lr", "is empty: type a number", "是空的：请填一个数"),
-        ("momentum?lr=nan", "lr", "NaN is not a number to start from", "NaN 不能作为输入"),
+        ("momentum?lr=nan", "lr", "must not be NaN", "不能是 NaN"),
         ("momentum?target=-inf", "target", "must be finite", "必须是有限的数"),
         ("momentum?target=1e999", "target", "is beyond the largest float64", "超出 float64 的最大值"),
         ("momentum?steps=4&save_after=4", "save_after", "must be from 0 to 3", "必须在 0 到 3 之间"),
@@ -208,7 +208,7 @@ def test_the_data_address_of_a_page_tells_the_same(site: TestClient) -> None:
         (
             "momentum?restored=1",
             "restored",
-            "needs 2 numbers parted by commas; 1 given",
+            "needs 2 numbers separated by commas; 1 given",
             "需要 2 个数，以逗号分隔；给了 1 个",
         ),
         ("summation?terms=1,2,3,4,5,6,7,8,9", "terms", "9 given", "给了 9 个"),

@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from tests.web.visits import ARTICLE, NAMES, garden
 
-FILE = "/files/files/test_resume.py"
+FILE = "/files/companion/test_resume.py"
 ADDRESSES = [
     "/",
     "/en",

@@ -341,6 +341,14 @@ def test_the_table_is_csv_with_one_heading_for_each_column(site: TestClient, nam
     assert all(re.fullmatch(r"[a-z_][a-z0-9_]*", heading) for heading in rows[0])
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_file_names_what_a_page_says_in_words(site: TestClient, language: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(site.get(f"/{language}/widgets/accumulation.csv?n=40").text)))
+    assert [row["name"] for row in rows][:3] == ["reference", "left_to_right", "reversed"]
+    page = site.get(f"/{language}/widgets/accumulation?n=40").text
+    assert {"en": "left to right", "zh": "从左到右"}[language] in page and "left_to_right</td>" not in page
+
+
 def test_the_table_of_a_run_begins_with_the_step_and_keeps_every_digit(site: TestClient) -> None:
     rows = list(csv.DictReader(io.StringIO(site.get("/en/widgets/momentum.csv?restore=weights").text)))
     assert next(iter(rows[0])) == "step"

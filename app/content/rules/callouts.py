@@ -1,4 +1,4 @@
-"""`> [!note] Title`: a callout; `[!note]-` is folded, `[!note]+` can be folded."""
+"""`> [!note] Title`: a callout; `[!note]-` is folded, `[!note]+` can be folded. Kinds as in Obsidian."""
 
 import re
 
@@ -9,7 +9,7 @@ from markdown_it.token import Token
 from app.content.reading import reading
 from app.language import Text
 
-FIRST_LINE = re.compile(r"\[!(?P<kind>[^\]\s]+)\](?P<fold>[+-]?)[ \t]*(?P<title>[^\n]*)\n?")
+FIRST_LINE = re.compile(r"\[!(?P<kind>[^\]\s|][^\]\n|]*)(?:\|[^\]\n]*)?\](?P<fold>[+-]?)[ \t]*(?P<title>[^\n]*)\n?")
 NAMES = {
     "note": Text("Note", "注"),
     "info": Text("Information", "说明"),
@@ -27,6 +27,18 @@ NAMES = {
     "failure": Text("Failure", "失败"),
     "bug": Text("Bug", "缺陷"),
 }
+ALIKE = {
+    "abstract": ("summary", "tldr"),
+    "tip": ("hint",),
+    "success": ("check", "done"),
+    "question": ("help", "faq"),
+    "warning": ("attention",),
+    "failure": ("fail", "missing"),
+    "danger": ("error",),
+    "quote": ("cite",),
+}
+"""Other names that Obsidian has for a kind."""
+KINDS = {name: kind for kind, names in ALIKE.items() for name in names}
 
 
 def callouts(md: MarkdownIt) -> None:
@@ -70,12 +82,13 @@ def _first_line(tokens: list[Token], index: int) -> re.Match[str] | None:
 
 
 def _kind(match: re.Match[str]) -> str:
-    return re.sub(r"[^a-z0-9-]+", "-", match["kind"].lower()).strip("-") or "note"
+    kind = re.sub(r"[^a-z0-9-]+", "-", match["kind"].lower()).strip("-")
+    return KINDS.get(kind, kind) or "note"
 
 
 def _name(kind: str, state: StateCore) -> str:
-    name = NAMES.get(kind.lower())
-    return name[reading(state).language] if name else kind.capitalize()
+    name = NAMES.get(KINDS.get(kind.lower(), kind.lower()))
+    return name[reading(state).language] if name else kind.strip().capitalize()
 
 
 def _title(match: re.Match[str], inline: Token, tag: str, state: StateCore) -> list[Token]:

@@ -12,8 +12,8 @@ from app.content.reading import reading
 OWN_ID = re.compile(r"(?:^|\s+)\{#(?P<id>[^{}]*)\}\s*$")
 UNCLOSED = re.compile(r"\{#[^{}]*$")
 GOOD_ID = re.compile(r"[\w][\w.:-]*")
-KEPT = re.compile(r"(?:at|fn|fnref)-")
-"""How the ids of marks and footnotes begin."""
+KEPT = re.compile(r"(?:at|fn|fnref|block)-")
+"""How the ids of marks, footnotes and named blocks begin."""
 
 
 def headings(md: MarkdownIt) -> None:
@@ -60,7 +60,7 @@ def _ids_from_words(state: StateCore) -> None:
                 what = f"'{heading.attrs['id']}' is a section and a widget; give one of them another name"
                 desk.fault(desk.line(heading.map[0] if heading.map else 0), what)
             if "id" not in heading.attrs:
-                heading.attrs["id"] = _free(_id(heading.meta["title"]), seen)
+                heading.attrs["id"] = _free(id_from(heading.meta["title"]), seen)
                 seen.add(str(heading.attrs["id"]))
 
 
@@ -78,7 +78,8 @@ def plain(token: Token) -> str:
     return "" if token.type == "html_inline" else str(token.meta.get("plain", token.content))
 
 
-def _id(title: str) -> str:
+def id_from(title: str) -> str:
+    """As headings without an id of their own get it: letters, figures and hyphens."""
     id = re.sub(r"[^\w]+", "-", unicodedata.normalize("NFC", title).lower()).strip("-") or "section"
     return f"section-{id}" if KEPT.match(id) else id
 

@@ -1,7 +1,7 @@
 """`[words]{concept=momentum}` marks a concept; `[0.352]{ran=momentum restore=weights read=resumed.1.w}` a ran number.
 
 A value is `"…"` or a run of characters other than white space, quotes and `}`. What begins like a mark, that is
-`[…]{` with a name and `=` after it, and cannot be read as one is a fault.
+`[…]{` with a name and `=` after it, one name being `concept`, `ran` or `read`, and cannot be read as one is a fault.
 """
 
 import re
@@ -19,8 +19,9 @@ OPENING = re.compile(r"\{\s*[^\W\d][\w.-]*\s*=")
 PAIR = re.compile(r"""\s*(?P<key>[^\W\d][\w.-]*)\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"'“”‘’{}]+))(?=[\s}])""")
 CLOSING = re.compile(r"\s*\}")
 READ = re.compile(r"[\w-]+(\.[\w-]+)*")
+OURS = re.compile(r"[{\s](?:concept|ran|read)\s*=")
 INSIDE = {"text", "code_inline", "softbreak", "hardbreak", "math_inline", "html_inline"} | {
-    f"{name}_{end}" for name in ("em", "strong", "s") for end in ("open", "close")
+    f"{name}_{end}" for name in ("em", "strong", "s", "highlight") for end in ("open", "close")
 }
 
 
@@ -32,7 +33,7 @@ def _mark(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] != "[" or state.src.find("]{", state.pos, state.posMax) < 0:
         return False
     end = parseLinkLabel(state, state.pos)
-    if end < 0 or not OPENING.match(state.src, end + 1, state.posMax):
+    if end < 0 or not OPENING.match(state.src, end + 1, state.posMax) or not _ours(state, end + 1):
         return False
     pairs, after = _pairs(state.src, end + 2, state.posMax)
     if after < 0:
@@ -43,6 +44,12 @@ def _mark(state: StateInline, silent: bool) -> bool:
         _push(state, end, dict(pairs), _complaint(pairs, state))
     state.pos = after
     return True
+
+
+def _ours(state: StateInline, brace: int) -> bool:
+    """Other programs write other things between braces behind words, as in [mot]{lang=fr}."""
+    end = state.src.find("}", brace, state.posMax)
+    return OURS.search(state.src, brace, end if end >= 0 else state.posMax) is not None
 
 
 def _pairs(text: str, position: int, end: int) -> tuple[list[tuple[str, str]], int]:
@@ -99,7 +106,7 @@ def _inside(state: StateInline, end: int) -> list[Token]:
     state.md.inline.parse(label, state.md, state.env, children)
     desk.block_line = before
     for child in children:
-        child.type = "text" if child.type == "text_special" else child.type
+        child.type = "text" if child.type in ("text_special", "tag") else child.type
     return children
 
 

@@ -5,12 +5,12 @@ A dollar opens before no space and closes after no space and before no digit, so
 
 import re
 from functools import lru_cache
+from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -47,8 +47,9 @@ def _inline(state: StateInline, silent: bool) -> bool:
         token = state.push("math_inline", "math", 0)
         token.content = match["latex"].strip()
         displayed = match.re is DISPLAYED
-        token.meta["html"] = _mathml(token.content, "block" if displayed else "inline", here(state), state)
-        token.meta["plain"] = in_words(token.meta["html"]) or token.content
+        token.meta["html"] = _mathml(token.content, match[0], "block" if displayed else "inline", here(state), state)
+        read = token.meta["html"].startswith("<math")
+        token.meta["plain"] = (in_words(token.meta["html"]) or token.content) if read else match[0]
     state.pos = match.end()
     return True
 
@@ -57,13 +58,21 @@ def _blocks(state: StateCore) -> None:
     for token in state.tokens:
         if token.type == "math_block":
             line = reading(state).line(token.map[0] if token.map else 0)
-            token.meta["html"] = _mathml(token.content.strip(), "block", line, state)
+            latex = token.content.strip()
+            token.meta["html"] = _mathml(latex, f"$$\n{latex}\n$$", "block", line, state)
+            if not token.meta["html"].startswith("<math"):
+                token.meta["html"] = f"<pre>{token.meta['html']}</pre>"
 
 
-def _mathml(latex: str, display: str, line: int, state: StateBlock | StateCore | StateInline) -> str:
+def _mathml(latex: str, written: str, display: str, line: int, state: StateCore | StateInline) -> str:
+    """As it was written, in a `code` element, where it cannot be read."""
     html, why = mathml(latex, display)
     if why:
-        reading(state).fault(line, f"this LaTeX cannot be read: {latex!r} ({why}); mend it, or write \\$ for a dollar")
+        what = (
+            f"this LaTeX cannot be read: {latex!r} ({why}), so it is shown as code; mend it, or write \\$ for a dollar"
+        )
+        reading(state).fault(line, what, stops=False)
+        return f"<code>{escape(written, quote=False)}</code>"
     return html
 
 

@@ -5,7 +5,7 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
-SIGN = re.compile(r"[\n\\`~*_!\[\]<&$^]")
+SIGN = re.compile(r"[\n\\`~*_!\[\]<&$^#]|==")
 """What the rules of the table begin with; every one of them."""
 
 

@@ -25,6 +25,9 @@ def _widgets(state: StateCore) -> None:
     for token in state.tokens:
         if token.type == "fence" and token.info.split()[:1] == ["widget"]:
             line = desk.line(token.map[0] if token.map else 0)
+            if len(token.info.split()) == 1:
+                desk.fault(line, "this block names no experiment, so it is shown as code", stops=False)
+                continue
             token.type = "embed"
             if token.level:
                 what = "a widget cannot stand inside a list, a quotation or a footnote; move it to the left margin"

@@ -1,4 +1,4 @@
-"""`[[slug]]`, `[[slug#section|words]]`, and with `!` before it a picture, a file or a transclusion."""
+"""`[[slug]]`, `[[folder/note#section|words]]`, `[[note#^id]]`; with `!` a picture, a file or a transclusion."""
 
 import re
 import unicodedata
@@ -8,13 +8,21 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.content.reading import here, reading
+from app.content.files import OBSIDIANS
+from app.content.reading import Reading, here, reading
+from app.content.rules.anchors import PREFIX
+from app.language import Text
 
+MISSING = Text("This file is missing", "缺少这个文件")
 WIKILINK = re.compile(
     r"(?P<shown>!?)\[\[(?P<target>[^\[\]\n|#]*)(?P<sections>#[^\[\]\n|]*)?(?:\|(?P<words>[^\[\]\n]*))?\]\]"
 )
-PICTURE = re.compile(r"\.(?:png|jpe?g|gif|webp|avif|svg|bmp)$", re.IGNORECASE)
-FILE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+FILE = re.compile(
+    r"\.(?:png|jpe?g|gif|webp|avif|svg|bmp|mp3|wav|ogg|oga|opus|m4a|flac|3gp|mp4|webm|ogv|mov|mkv|pdf|docx?|xlsx?|pptx?"
+    r"|odt|epub|zip|gz|csv|tsv|json|ya?ml|toml|txt|rtf|bib|tex|py|ipynb|html?|css)$",
+    re.IGNORECASE,
+)
+"""Names that are those of files; a note may be called Node.js."""
 
 
 def wikilinks(md: MarkdownIt) -> None:
@@ -25,67 +33,78 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
     if not state.src.startswith(("[[", "![["), state.pos):
         return False
     match = WIKILINK.match(state.src, state.pos, state.posMax)
-    if match is None or not (match["target"].strip() or (match["sections"] or "").strip("# ")):
+    if match is None or not (match["target"].strip(" \\") or (match["sections"] or "").strip("# \\")):
         return False
     if not silent:
-        target = unicodedata.normalize("NFC", match["target"].strip())
+        target = unicodedata.normalize("NFC", match["target"].rstrip("\\").strip())
+        sections = (match["sections"] or "").rstrip("\\")
         words = (match["words"] or "").strip() or None
-        desk = reading(state)
-        path = desk.files.find(desk.file, target) if "." in target else None
+        path = _path(reading(state), target) if "." in target else None
         if path is not None:
-            _file(state, path, match["shown"], words)
+            _file(state, path, match["shown"], words, sections)
         else:
-            _note(state, target, _section(match["sections"]), match["shown"], words)
+            _note(state, target, section_named(sections), match["shown"], words)
     state.pos = match.end()
     return True
 
 
-def _section(written: str | None) -> str | None:
-    """The last of several; a block id of Obsidian (`#^x`) names nothing that a page has."""
-    last = unicodedata.normalize("NFC", (written or "").rsplit("#", 1)[-1].strip())
-    return None if last.startswith("^") else last or None
+def section_named(written: str) -> str | None:
+    """The section that `#a#b` means, the last of several; of a block `^id` the id that it has in the page."""
+    last = unicodedata.normalize("NFC", written.rsplit("#", 1)[-1].strip())
+    return f"{PREFIX}{last[1:]}" if last.startswith("^") else last or None
+
+
+def _path(desk: Reading, target: str) -> str | None:
+    """A drawing of Excalidraw stands for the picture that was made of it."""
+    path = desk.files.find(desk.file, target)
+    if path is None and OBSIDIANS.search(target):
+        stem = re.sub(r"\.md$", "", target)
+        names = (f"{stem}.svg", f"{stem}.png", f"{stem.removesuffix('.excalidraw')}.svg")
+        return next((found for name in names if (found := desk.files.find(desk.file, name))), None)
+    return path
 
 
 def _note(state: StateInline, target: str, section: str | None, shown: str, words: str | None) -> None:
     desk, line = reading(state), here(state)
+    if (FILE.search(target) or OBSIDIANS.search(target)) and desk.files.slug(desk.file, target) is None:
+        _missing(state, target, shown, words)
+        return
     token = state.push("transclusion" if shown else "wikilink", "a", 0)
     token.content = words or target or section or ""
-    token.meta = {"target": target, "section": section, "words": words, "line": line}
+    token.meta = {"target": _slug(desk, target), "section": section, "words": words, "line": line}
     if state.linkLevel > 0:
-        desk.fault(line, f"the link '[[{target}]]' stands inside another link; take one of the two away")
+        what = f"the link '[[{target}]]' stands inside another link, so it is shown as text; take one of the two away"
+        desk.fault(line, what, stops=False)
         token.type = "text"
-    elif FILE.search(target) and (shown or not target.endswith(".md")):
-        if shown:
-            token.type = "wikilink"
-        desk.fault(
-            line, f"there is no file '{target}' in the content folder; put it there, or mend its name", stops=False
-        )
-    elif target.endswith(".md"):
-        path = desk.files.beside(desk.file, target)
-        token.meta["target"] = desk.files.slugs.get(path or "", target.rsplit("/", 1)[-1].removesuffix(".md"))
-    elif "/" in target:
-        token.meta["target"] = _slug(state, target)
 
 
-def _slug(state: StateInline, target: str) -> str:
+def _slug(desk: Reading, target: str) -> str:
     """The slug of a note that is named by its path, as vaults do; a title with a stroke in it stays one."""
-    files, language = reading(state).files, reading(state).language
-    for path in (f"{target}.md", f"{target}.{language}.md"):
-        if path in files.slugs:
-            return files.slugs[path]
-    return target
+    if "/" in target or target[-3:].lower() == ".md":
+        name = re.sub(r"\.md$", "", target, flags=re.IGNORECASE)
+        return desk.files.slug(desk.file, target) or (name if name == target else name.rsplit("/", 1)[-1])
+    return desk.files.twin(desk.file, target) or target
 
 
-def _file(state: StateInline, path: str, shown: str, words: str | None) -> None:
-    name = path.rsplit("/", 1)[-1]
-    if shown and PICTURE.search(path):
-        token = state.push("image", "img", 0)
-        width = words if words and words.isdecimal() else None
-        token.content = "" if width else words or ""
-        token.attrs = {"src": f"/files/{quote(path)}", "alt": "", **({"width": width} if width else {})}
-        token.children = [Token("text", "", 0, content=token.content)]
-    else:
-        token = state.push("file", "a", 0)
-        token.attrs = {"href": f"/files/{quote(path)}"}
-        token.content = words or name
-    token.meta = {"file": path}
+def _missing(state: StateInline, target: str, shown: str, words: str | None) -> None:
+    desk = reading(state)
+    what = f"there is no file '{target}' in the content folder; put it there, or mend its name"
+    if OBSIDIANS.search(target):
+        what = f"'{target}' is shown by Obsidian only; beside it, put a picture of it that is called '{target}.svg'"
+    desk.fault(here(state), what, stops=False)
+    token = state.push("image" if shown else "missing", "", 0)
+    token.content = words or target
+    token.meta = {"missing": target, "whole": True}
+    token.attrs = {"src": "", "alt": ""} if shown else {"title": MISSING[desk.language]}
+    token.children = [Token("text", "", 0, content=words)] if words else []
+
+
+def _file(state: StateInline, path: str, shown: str, words: str | None, sections: str) -> None:
+    """A picture, sound or film as an image, which the rule of pictures finishes; any other file as a link."""
+    page = sections.strip("# ")
+    href = f"/files/{quote(path)}" + (f"#{quote(page, safe='=&')}" if page else "")  # of a PDF, #page=3
+    token = state.push("image", "img", 0) if shown else state.push("file", "a", 0)
+    token.content = words or ("" if shown else path.rsplit("/", 1)[-1])
+    token.attrs = {"src": href, "alt": ""} if shown else {"href": href}
+    token.children = [Token("text", "", 0, content=words)] if shown and words else []
+    token.meta = {"file": path, "whole": True}
