@@ -72,7 +72,7 @@ def spellings(concepts: Mapping[str, Concept]) -> Spellings:
 def meanings(
     terms: tuple[str, ...], rare: Collection[str], known: Spellings, vocabulary: Collection[str]
 ) -> tuple[Meaning, ...]:
-    """None of a long query. `rare` terms may be slips; `vocabulary`: the words of titles that are long enough to tell."""
+    """None of a long query. `rare` terms may be slips; `vocabulary` holds the longer words of titles."""
     if len(terms) > MOST_TERMS:
         return ()
     return tuple(_meaning(term, term in rare, known, vocabulary) for term in terms)

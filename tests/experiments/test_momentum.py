@@ -322,7 +322,8 @@ def test_what_a_step_loses_has_all_its_digits(lr, beta):
         half = (1 + Decimal(beta) - Decimal(lr)) / 2
         inner = half * half - Decimal(beta)
         kept = Decimal(beta).sqrt() if inner < 0 else abs(half) + inner.sqrt()
-        assert swings is bool(inner < 0 or half < 0) or inner == 0 or half == 0
+        on_the_edge = min(abs(inner), abs(half)) < Decimal("1e-15")  # where a float64 cannot tell the sides apart
+        assert swings is bool(inner < 0 or half < 0) or on_the_edge
         assert abs(Decimal(lost) - (1 - kept)) <= (1 - kept) * Decimal("1e-7") + Decimal("1e-320")
 
 
