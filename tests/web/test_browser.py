@@ -230,3 +230,77 @@ def test_the_theme_is_kept(garden: str, reader: Callable[..., Reader]) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     page.reload()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_back_leads_from_a_ran_number_to_its_sentence_again(garden: str, reader: Callable[..., Reader]) -> None:
+    page = reader().open(f"{garden}/en/two")
+    number = page.locator("a.ran")
+    number.click()
+    expect(page.locator("#momentum .headline")).to_contain_text("0.614")
+    expect(page.locator("#momentum")).to_be_focused()
+    expect(page.locator("#momentum td[data-sought]")).to_have_text("0.614")
+    page.go_back()
+    assert page.url.startswith(f"{garden}/en/two")
+    expect(number).to_be_in_viewport()
+
+
+class Full:
+    """The first fragment is refused as by a full laboratory."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.asked = app, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/result"):
+            self.asked += 1
+            if self.asked == 1:
+                headers = [(b"retry-after", b"1"), (b"content-type", b"text/html")]
+                await send({"type": "http.response.start", "status": 503, "headers": headers})
+                await send({"type": "http.response.body", "body": b"<p>Full.</p>"})
+                return
+        await self.app(scope, receive, send)
+
+
+def test_a_full_laboratory_is_asked_again_for_the_last_value(two: Path, reader: Callable[..., Reader]) -> None:
+    with served(two, Full) as address:
+        page = reader().open(f"{address}/en/two")
+        page.locator("#momentum-restore").select_option("full")
+        expect(page.locator("#momentum-problems")).to_contain_text("Full.")
+        expect(page.locator("#momentum")).to_have_attribute("data-stale", "")
+        expect(page.locator("#momentum .headline")).to_contain_text("in every bit")
+        expect(page.locator("#momentum")).not_to_have_attribute("data-stale", "")
+        expect(page.locator("#momentum-problems")).to_be_empty()
+
+
+def test_a_wrong_value_right_after_a_good_one_leaves_the_result_stale(
+    garden: str, reader: Callable[..., Reader]
+) -> None:
+    page = reader().open(f"{garden}/en/two")
+    page.evaluate("""() => {
+        const field = document.getElementById("momentum-beta");
+        const type = (text) => { field.value = text; field.dispatchEvent(new Event("input", { bubbles: true })); };
+        type("0.3");
+        setTimeout(() => type("x"), 10);
+    }""")
+    expect(page.locator("#momentum-problems")).to_contain_text("is not a number")
+    page.wait_for_timeout(200)
+    expect(page.locator("#momentum")).to_have_attribute("data-stale", "")
+
+
+def test_fewer_steps_than_the_untouched_checkpoint_are_no_mistake(garden: str, reader: Callable[..., Reader]) -> None:
+    page = reader().open(f"{garden}/en/two")
+    page.locator("#momentum-steps").fill("1")
+    page.locator("#momentum-steps").press("Enter")
+    page.wait_for_url("**momentum.steps=1**")
+    expect(page.locator("#momentum-problems")).to_be_empty()
+    expect(page.locator("#momentum-rows tbody tr")).to_have_count(2)
+
+
+def test_the_panel_of_a_node_closes_by_escape(article: str, reader: Callable[..., Reader]) -> None:
+    page = reader().open(f"{article}/en/why-training-results-change")
+    page.locator('svg.network [data-node="concept:momentum"]').click()
+    panel = page.locator('[id="node-concept-momentum"]')
+    expect(panel).to_be_visible()
+    panel.locator("a").last.focus()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
