@@ -245,7 +245,7 @@ def test_back_leads_from_a_ran_number_to_its_sentence_again(garden: str, reader:
 
 
 class Full:
-    """The first fragment is refused as by a full laboratory."""
+    """The first two fragments are refused as by a full laboratory: a choice from a list fires `input` and `change`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.asked = app, 0
@@ -253,7 +253,7 @@ class Full:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].endswith("/result"):
             self.asked += 1
-            if self.asked == 1:
+            if self.asked <= 2:
                 headers = [(b"retry-after", b"1"), (b"content-type", b"text/html")]
                 await send({"type": "http.response.start", "status": 503, "headers": headers})
                 await send({"type": "http.response.body", "body": b"<p>Full.</p>"})
