@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.content.note import Concept, Note, Prose
-from app.content.pieces import Code, Footnotes
+from app.content.pieces import Anchored, Code, Footnotes
 from app.garden.folding import folded, without_accents
 from app.garden.network import places
 from app.garden.slips import HAN
@@ -96,6 +96,8 @@ def _code_in(tokens: tuple[object, ...]) -> Iterator[str]:
     for token in tokens:
         if isinstance(token, Code):
             yield token.text
+        elif isinstance(token, Anchored):
+            yield from _code_in(token.tokens)
         elif isinstance(token, Footnotes):
             for footnote in token.items:
                 yield from _code_in(footnote.tokens)

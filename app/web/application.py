@@ -26,10 +26,12 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, downloads, notes, problems, widgets
+from app.web import api, downloads, feeds, notes, previews, problems, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
+from app.web.missed import Watch
 from app.web.problems import NotFound
+from app.web.records import Records
 from app.web.rendering import environment
 from app.web.shelf import Kept, Shelf
 from app.web.site import Site
@@ -50,6 +52,7 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     """The whole site; the garden is fixed for the life of the application."""
     register_url_convertor("language", LanguageConvertor())
     register_url_convertor("ending", EndingConvertor())
+    register_url_convertor("slug", tending.SlugConvertor())
     site = open_site(settings, report, laboratory)
     kept = Kept(settings.page_cache * (1 << 20))
     app = FastAPI(
@@ -63,10 +66,10 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     )
     problems.install(app, site)
     add_plain_routes(app, site)
-    for room in (api, widgets, notes):
+    for room in (api, widgets, feeds, tending, notes, previews):
         app.include_router(room.routes(site))
     app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
-    inner: ASGIApp = Bodies(app, settings.upload_limit * 1024)
+    inner: ASGIApp = Bodies(Watch(app, site.missed), settings.upload_limit * 1024)
     inner = Queries(inner, lambda request: problems.too_long(site, request))
     hosts = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if hosts != ["*"]:
@@ -95,6 +98,7 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
         slots=Slots(settings.client_slots),
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
         files=frozenset(file for note in report.garden.notes() for file in note.files),
+        records=Records(settings.content, settings.drafts),
     )
 
 
@@ -135,10 +139,6 @@ def add_plain_routes(app: FastAPI, site: Site) -> None:
         up = await site.laboratory.ready()
         status = {"status": "ready" if up else "starting", "notes": len(site.report.garden.notes())}
         return JSONResponse(status, 200 if up else 503, headers={"Cache-Control": "no-store"})
-
-    @app.get("/robots.txt", include_in_schema=False)
-    def robots() -> Response:
-        return PlainTextResponse("User-agent: *\nDisallow: /api/\nAllow: /\n")
 
     if site.settings.metrics:
 

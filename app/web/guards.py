@@ -108,6 +108,6 @@ class Headers:
 
 
 POLICY = (
-    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors "
+    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors "
 )

@@ -1,19 +1,21 @@
 """Notes and concepts as pages show them, and the context in which their prose becomes HTML."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from app.content.note import Concept, Growth, Note, Prose, Ran
+from app.content.pieces import Heading
 from app.content.render import ConceptShown, LinkTo, RanShown, html
 from app.experiments.experiment import query
 from app.garden.names import key
 from app.garden.network import Place as Occurrence
 from app.garden.network import places
-from app.language import Language
+from app.language import Language, other
 from app.web.addresses import at, note_address
 from app.web.queries import Pairs
+from app.web.records import Difference
 from app.web.site import Site
 from app.web.widget_views import Place as WidgetPlace
 from app.web.widget_views import WidgetView
@@ -25,6 +27,34 @@ class Block:
 
     html: Markup
     widget: WidgetView | None
+    stale: "StaleView | None" = None
+    """In the place of both: the section is behind the other language's."""
+
+
+@dataclass(frozen=True)
+class StaleView:
+    """That the other text of a section changed since it was translated."""
+
+    href: str
+    """The section in the other language."""
+    difference: Difference | None
+    """None where the text that was translated is not known."""
+    title: str = ""
+    """The section's, where the notice does not stand below its heading."""
+
+
+@dataclass(frozen=True)
+class BacklinkView:
+    """A note that links to the page's, in the page's language or the other one."""
+
+    title: str
+    href: str
+    growth: Growth
+    lang: str
+    badge: str
+    """The short name of its language where that is not the page's."""
+    sentences: tuple[str, ...]
+    """Those that link; an empty one stands for showing the text itself."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +97,8 @@ class ConceptView:
 
 
 NAMES = {"en": "English", "zh": "中文"}
+SHORT = {"en": "EN", "zh": "中"}
+TAGS = {"en": "en", "zh": "zh-Hans"}
 
 
 def card(note: Note, language: Language) -> NoteCard:
@@ -176,3 +208,45 @@ class PageContext:
 
 def prose_html(site: Site, page: Note, prose: Prose, home: Note, found: Pairs) -> Markup:
     return Markup(html(prose, PageContext(site, page, home, found)))
+
+
+def backlink_views(site: Site, note: Note) -> tuple[BacklinkView, ...]:
+    """Who links to the note or its translation: the page's language first; of translations that both do, its own."""
+    garden = site.report.garden
+    twin = garden.translation(note)
+    found: dict[str, tuple[Note, list[str]]] = {}
+    for link in (*garden.backlinks(note), *(garden.backlinks(twin) if twin else ())):
+        found.setdefault(link.note.file, (link.note, []))[1].append(link.sentence)
+    own = {citing.slug for citing, _ in found.values() if citing.language == note.language}
+    shown = [one for one in found.values() if one[0].language == note.language or one[0].slug not in own]
+    shown.sort(key=lambda one: (one[0].language != note.language, one[0].slug))
+    return tuple(
+        BacklinkView(
+            citing.title,
+            note_address(citing),
+            citing.growth,
+            TAGS[citing.language],
+            SHORT[citing.language] if citing.language != note.language else "",
+            tuple(dict.fromkeys(sentences)),
+        )
+        for citing, sentences in shown
+    )
+
+
+def stale_views(site: Site, note: Note) -> dict[str, StaleView]:
+    """By the section of the note; it may ask git."""
+    behind = site.records.stale(note, site.report.garden.translation(note))
+    there = at(other(note.language), note.slug)
+    ids = {section.id for section in note.sections}
+    return {id: StaleView(f"{there}{f'#{id}' if id in ids else ''}", found) for id, found in behind.items()}
+
+
+def parted(prose: Prose, sections: Iterable[str]) -> Iterator[tuple[Prose, str]]:
+    """The prose cut below the headings of these sections, each part with the section whose heading ends it, or none."""
+    wanted, start = set(sections), 0
+    for end, token in enumerate(prose.tokens, 1):
+        if isinstance(token, Heading) and token.id in wanted:
+            yield replace(prose, tokens=prose.tokens[start:end]), token.id
+            start = end
+    if start < len(prose.tokens):
+        yield replace(prose, tokens=prose.tokens[start:]), ""

@@ -1,7 +1,8 @@
 """The garden's home, its notes and concepts, and the files that notes refer to."""
 
+import asyncio
 import mimetypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -10,11 +11,23 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from app.content.note import GROWTHS, Embed, Note, Prose
 from app.content.pieces import Footnotes
+from app.garden.names import key
 from app.language import Language, other
 from app.web.addresses import at, note_address
+from app.web.citations import citation
 from app.web.negotiation import preferred, wants_markdown
 from app.web.network_views import NetworkView, network_view
-from app.web.note_views import Block, card, concept_view, listed, prose_html
+from app.web.note_views import (
+    BacklinkView,
+    Block,
+    backlink_views,
+    card,
+    concept_view,
+    listed,
+    parted,
+    prose_html,
+    stale_views,
+)
 from app.web.problems import NotFound
 from app.web.queries import Pairs, of_prefix, pairs, written
 from app.web.rendering import Frame, page
@@ -97,8 +110,9 @@ def routes(site: Site) -> APIRouter:
             tail=f"?{raw}" if raw and twin else "",
             alternate=twin is not None,
         )
+        context = {"note": view, "citation": citation(site, request, one)}
         status = 422 if view.problems else status_of(*view.widgets)
-        return kept_if_whole(page(site, request, "note.html", frame, {"note": view}, status), *view.widgets)
+        return kept_if_whole(page(site, request, "note.html", frame, context, status), *view.widgets)
 
     @router.get("/{language:language}/{slug}/")
     def without_the_last_slash(request: Request, language: Language, slug: str) -> Response:
@@ -140,7 +154,8 @@ class NotePage:
     planted: str
     tended: str
     minutes: int
-    tags: tuple[str, ...]
+    tags: tuple[tuple[str, str], ...]
+    """Name and address of each, every one once."""
     contents: tuple[tuple[str, str], ...]
     """Id and title of each section of level 2."""
     blocks: tuple[Block, ...]
@@ -148,6 +163,7 @@ class NotePage:
     network_titled: bool
     """Whether a section of the note, its last one, is about the network, so that the picture needs no heading."""
     footnotes: Markup
+    backlinks: tuple[BacklinkView, ...]
     correct: str
     """The address for “correct this page”, or nothing."""
     problems: tuple[ProblemView, ...]
@@ -165,6 +181,7 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
     names = {embed.name for embed in embeds}
     stray = [name for name, _ in found if "." in name and name.split(".")[0] not in names]
     path = note_address(note)
+    behind = await asyncio.to_thread(stale_views, site, note) if note.translates else {}
     shown, footnotes = [], Markup("")
     for piece in placed:
         if isinstance(piece.block, Embed):
@@ -175,7 +192,11 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
         elif isinstance(piece.block, Prose) and any(isinstance(token, Footnotes) for token in piece.block.tokens):
             footnotes += prose_html(site, note, piece.block, piece.note, found)
         elif isinstance(piece.block, Prose):
-            shown.append(Block(prose_html(site, note, piece.block, piece.note, found), None))
+            for part, id in parted(piece.block, behind if piece.note is note else ()):
+                shown.append(Block(prose_html(site, note, part, piece.note, found), None))
+                shown += [Block(Markup(""), None, behind.pop(id))] if id else []
+    titles = {section.id: section.title for section in note.sections}
+    above = [Block(Markup(""), None, replace(stale, title=titles.get(id, ""))) for id, stale in behind.items()]
     words = Words(note.language)
     return NotePage(
         href=path,
@@ -186,15 +207,24 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
         planted=note.planted.isoformat() if note.planted else "",
         tended=note.tended.isoformat() if note.tended else "",
         minutes=note.minutes,
-        tags=note.tags,
+        tags=tag_links(note),
         contents=tuple((section.id, section.title) for section in note.sections if section.level == 2),
-        blocks=tuple(shown),
+        blocks=(*above, *shown),
         network=network_view(site, note),
         network_titled=bool(note.sections) and note.sections[-1].id == "network",
         footnotes=footnotes,
+        backlinks=backlink_views(site, note),
         correct=f"{site.settings.repository.rstrip('/')}/{quote(note.file)}" if site.settings.repository else "",
         problems=tuple(ProblemView(name, name, "", words.no_such_embed) for name in stray),
     )
+
+
+def tag_links(note: Note) -> tuple[tuple[str, str], ...]:
+    """Spellings of one tag count once."""
+    spellings: dict[str, str] = {}
+    for tag in note.tags:
+        spellings.setdefault(key(tag), tag)
+    return tuple((tag, at(note.language, "tags", tag)) for tag in spellings.values())
 
 
 def embed_place(note: Note, embed: Embed, path: str, found: Pairs) -> Place:

@@ -13,6 +13,8 @@ from app.laboratory import Laboratory
 from app.measured import Key, key
 from app.settings import Settings
 from app.web.assets import Assets
+from app.web.missed import Missed
+from app.web.records import Records
 from app.web.slots import Slots
 
 
@@ -28,6 +30,9 @@ class Site:
     """The code of an experiment as highlighted HTML, made when it is first asked for."""
     files: frozenset[str]
     """The files that notes refer to, relative to the content folder; no other is served."""
+    records: Records
+    """The past of the notes."""
+    missed: Missed = field(default_factory=Missed)
     here: dict[Key, Result] = field(default_factory=dict)
     """What measured experiments on record gave in this very place, once they have run."""
 
@@ -39,3 +44,10 @@ class Site:
             return first
         here = self.here.get(key((experiment, self.report.params(note, ran))))
         return first if here is None else self.report.shown(note, ran, here)
+
+    def differs_here(self, note: Note, ran: Ran) -> str | None:
+        """The value of a measured number in this very place, where it has run and is not what the text says."""
+        experiment = self.report.experiments[self.report.shown(note, ran).experiment]
+        if experiment.exact or key((experiment, self.report.params(note, ran))) not in self.here:
+            return None
+        return self.shown(note, ran).differs

@@ -65,6 +65,8 @@ WORDS: dict[str, Text] = {
     "in_context": Text("read in context", "在文中阅读"),
     "occurs": Text("Where it occurs", "出现之处"),
     "close": Text("Close", "关闭"),
+    "preview_pin": Text("Keep open", "保持打开"),
+    "preview_open": Text("Open", "打开"),
     "growth_about": Text("What is a digital garden?", "什么是数字花园？"),
     "garden_about": Text(
         "A digital garden is a set of notes that are tended over time, rather than posts in a row that are finished"
@@ -121,6 +123,68 @@ WORDS: dict[str, Text] = {
     "empty": Text("No note has been planted yet.", "还没有种下任何笔记。"),
     "wrong_address": Text("The address asks for something that is not on this page:", "地址里有本页没有的东西："),
     "no_such_embed": Text("no experiment on this page has that name", "本页没有叫这个名字的实验"),
+    "backlinks": Text("Notes that link here", "链接到本页的笔记"),
+    "shown_there": Text("shows this text, or a part of it, in its own", "在文中引入了这里的内容"),
+    "history": Text("history", "修改历史"),
+    "history_of": Text("History: {}", "修改历史：{}"),
+    "history_lead": Text("What changed in this note, and when.", "这篇笔记何时改了什么。"),
+    "history_missing": Text(
+        "This garden is served without a repository, so nothing is known of what changed when.",
+        "这座花园没有附带版本仓库，无从得知何时改了什么。",
+    ),
+    "history_shallow": Text(
+        "The repository here is a shallow clone: what changed before is not known.",
+        "这里的版本仓库只是浅克隆：更早的修改无从得知。",
+    ),
+    "history_empty": Text("No change of this note is on record.", "没有这篇笔记的修改记录。"),
+    "back_to_note": Text("Back to the note", "回到笔记"),
+    "change_planted": Text("planted", "种下"),
+    "change_text": Text("text changed", "修改正文"),
+    "change_front_matter": Text("only what stands above the text changed", "只改了正文之上的信息"),
+    "what_changed": Text("What changed", "改了什么"),
+    "unchanged": Text("{} paragraphs unchanged", "{} 段未改动"),
+    "text_not_kept": Text("The texts of this change are not kept here.", "这里没有保存这次修改的文本。"),
+    "older_changes": Text("Older changes that are not listed: {}", "未列出的更早修改：{} 次"),
+    "changed_since": Text("Changed since this translation.", "译出之后，原文又有改动。"),
+    "read_other": Text("Read the other text", "看原文"),
+    "what_changed_there": Text("What changed in the other text", "原文改了什么"),
+    "old_text_unknown": Text(
+        "What changed cannot be shown: the text that was translated is not in the history that is known here.",
+        "无法显示改动：在这里已知的历史中找不到当时所译的文本。",
+    ),
+    "health": Text("Health of the garden", "花园体检"),
+    "health_lead": Text(
+        "What is known to be missing, late or wrong in this garden, said in public.",
+        "这座花园里已知的缺漏、滞后与出入，公开列在这里。",
+    ),
+    "by_growth": Text("Notes by growth", "各成熟度的笔记"),
+    "this_language": Text("English", "中文"),
+    "drafts_served": Text(
+        "Drafts among them, served because they were asked for: {}", "其中草稿（按要求一并显示）：{} 篇"
+    ),
+    "healthy": Text("Nothing is known to be wrong.", "没有发现问题。"),
+    "ailment_unwritten": Text("Links to what is not written yet", "指向尚未写成的内容的链接"),
+    "ailment_collision": Text("Names that collide", "重名"),
+    "ailment_orphan": Text("Notes that nothing links to", "没有被链接的笔记"),
+    "ailment_untranslated": Text("Missing translations", "缺少译文"),
+    "ailment_outdated": Text("Translations that are behind", "落后于原文的译文"),
+    "ailment_number": Text(
+        "Measured numbers that are missing, stale or differ here", "缺失、过期或在此处不同的实测数字"
+    ),
+    "ailment_unreadable": Text("Pieces that cannot be read", "无法读取的内容"),
+    "ailment_odd": Text("Other warnings", "其他提醒"),
+    "missed": Text("Asked for and not found", "有人访问却不存在的地址"),
+    "missed_lead": Text(
+        "Addresses of pages since the start, without queries; nothing is kept of who asked.",
+        "自启动以来的页面地址，不含查询参数；不记录是谁访问的。",
+    ),
+    "asked": Text("× {}", "{} 次"),
+    "meant": Text("Perhaps this was meant: ", "可能是指："),
+    "add_alias": Text("To lead there, write in {}: ", "若要让它通向那里，请在 {} 中写上："),
+    "since": Text("new since your last visit", "上次来访后有更新"),
+    "tagged": Text("Tagged: {}", "标签：{}"),
+    "feed": Text("What was tended last", "最近照料的笔记"),
+    "cite": Text("Cite this note", "引用这篇笔记"),
     "other_language": Text("中文", "English"),
 }
 

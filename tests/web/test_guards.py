@@ -35,6 +35,12 @@ ADDRESSES = [
     "/api/openapi.json",
     "/api/docs",
     "/robots.txt",
+    "/sitemap.xml",
+    "/llms.txt",
+    "/zh/atom.xml",
+    f"/cards/en/{ARTICLE}.svg",
+    "/en/tags/resume",
+    "/en/tags/nothing",
     "/healthz",
     "/readyz",
     FILE,
@@ -68,6 +74,7 @@ def test_every_answer_guards_its_reader(site: TestClient, address: str) -> None:
     if address != FILE:
         assert policy["script-src"] == "'self' https://cdn.jsdelivr.net"
         assert policy["style-src"] == policy["connect-src"] == policy["form-action"] == "'self'"
+        assert policy["media-src"] == "'self'"
         assert policy["base-uri"] == "'none'"
         assert "unsafe" not in answer.headers["content-security-policy"]
 
@@ -125,7 +132,8 @@ def test_only_hosts_that_are_trusted_are_answered() -> None:
 
 
 def test_what_is_asked_of_a_crawler(site: TestClient) -> None:
-    assert site.get("/robots.txt").text == "User-agent: *\nDisallow: /api/\nAllow: /\n"
+    rules = "User-agent: *\nDisallow: /api/\nDisallow: /embed/\nAllow: /\n"
+    assert site.get("/robots.txt").text == f"{rules}\nSitemap: http://testserver/sitemap.xml\n"
 
 
 def test_alive_and_ready_are_not_kept(site: TestClient) -> None:
