@@ -26,6 +26,8 @@ from app.web.site import Site
 from app.web.words import Words
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+LATEST = 100
+"""Entries of a feed."""
 EPOCH = date(1970, 1, 1)
 """When a feed without entries was last changed."""
 SIZES = (84, 72, 62, 52, 44, 38)
@@ -124,7 +126,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def feed_entries(notes: tuple[Note, ...]) -> list[Entry]:
-    """The dated ones, those tended last first."""
+    """The latest of the dated ones, those tended last first."""
     dated = [(note.tended or note.planted, note) for note in notes]
     last = sorted(((when, note) for when, note in dated if when), key=lambda one: (-one[0].toordinal(), one[1].slug))
     return [
@@ -136,7 +138,7 @@ def feed_entries(notes: tuple[Note, ...]) -> list[Entry]:
             moment(when),
             note.tags,
         )
-        for when, note in last
+        for when, note in last[:LATEST]
     ]
 
 

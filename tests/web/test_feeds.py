@@ -105,6 +105,13 @@ def test_a_feed_without_a_dated_note_is_still_a_feed(tmp_path: Path) -> None:
     assert feed.findtext(f"{ATOM}updated") == "1970-01-01T00:00:00Z"
 
 
+def test_a_feed_ends_after_a_hundred_notes(tmp_path: Path) -> None:
+    notes = {f"n{at:03}_en": f"---\nplanted: {2000 + at // 12}-{at % 12 + 1:02}-01\n---\n\nText." for at in range(103)}
+    feed = tree(garden(planted(tmp_path / "c", **notes)), "/en/atom.xml")
+    ids = [one.text for one in feed.findall(f"{ATOM}entry/{ATOM}id")]
+    assert (len(ids), ids[0], ids[-1]) == (100, "http://testserver/en/n102", "http://testserver/en/n003")
+
+
 def test_characters_that_xml_cannot_write_are_left_out(tmp_path: Path) -> None:
     site = garden(planted(tmp_path / "c", one_en="---\nplanted: 2025-01-01\n---\n# One\x0c\x1b[31m two\n\nText."))
     for address in ("/en/atom.xml", "/cards/en/one.svg", "/sitemap.xml"):
