@@ -3,8 +3,8 @@
 The query is folded and parted at white space; each term must stand in the note's title, in the labels of its concepts
 or in its text, as a part of any word, from one character up. What is only near is told apart and never counted.
 
-Reading beats knowing here: at 5,000 notes a scan takes one to four milliseconds, is exact without a proof, and an
-edit replaces one sheet.
+No inverted index: at 5,000 notes a scan of every text takes a few milliseconds, is exact without a proof, and an edit
+replaces one sheet. One text a note was found as fast as all joined into one, and a sieve a note spares most of it.
 """
 
 import heapq
@@ -83,9 +83,19 @@ class Index:
         return self._with(language, slug, ())
 
     def search(
-        self, query: str, language: Language | None, limit: int, *, growth: Growth | None = None, tag: str | None = None
+        self,
+        query: str,
+        language: Language | None,
+        limit: int,
+        *,
+        growth: Growth | None = None,
+        tag: str | None = None,
+        nearby: bool = True,
     ) -> Found:
-        """In both languages where none is named. The filters hold for what is near as well."""
+        """In both languages where none is named. The filters hold for what is near as well.
+
+        Without `nearby` nothing near is looked for, which costs as much again as the exact hits.
+        """
         terms = tuple(dict.fromkeys(folded(query).split()))
         if not terms:
             return Found(0)
@@ -93,7 +103,7 @@ class Index:
         sheets = list(every if growth is tag is None else _filtered(every, growth, tag))
         exact, rare = _containing(sheets, terms)
         best = _best(exact, terms, limit)
-        around = meanings(terms, rare, self._spellings, self._vocabulary)
+        around = meanings(terms, rare, self._spellings, self._vocabulary) if nearby else ()
         others = near(around, sheets, exact, min(limit, MOST_NEAR))
         return Found(
             len(exact),
@@ -150,7 +160,7 @@ def _filtered(sheets: Iterable[Sheet], growth: Growth | None, tag: str | None) -
 
 
 def _containing(sheets: list[Sheet], terms: tuple[str, ...]) -> tuple[list[Sheet], set[str]]:
-    """Those that have all of the terms; and the terms that hardly any of the sheets has."""
+    """Those that have all of the terms; and the terms that hardly any of the sheets has (not of a long query)."""
     longest, *others = sorted(terms, key=len, reverse=True)
     found = having(longest, sheets)
     rare = {longest} if len(found) < COMMON else set()

@@ -32,7 +32,7 @@ def marked(text: str, terms: Sequence[str], fold: Fold = folded) -> Pieces:
 def hits(text: str, terms: Sequence[str], fold: Fold = folded) -> list[tuple[int, int]]:
     """Where the terms stand in the text, in order, what overlaps or touches made one."""
     flat = fold(text)
-    spans = [(at, at + len(term)) for term in terms if term for at in _all(flat, term)]
+    spans = [(at, at + len(term)) for term in terms if term and term in flat for at in _all(flat, term)]
     if not spans:
         return []
     starts, ends = origins(text, fold)
@@ -81,7 +81,6 @@ def _around(text: str, line: int, start: int, end: int, room: int) -> Window:
     spare = max(room - (end - start), 0)
     last = min(max(start - spare // 3, 0) + max(room, end - start), len(text))
     first = max(min(start - spare // 3, last - room), 0)
-    last = max(last, end)
     return Window(line, min(_cut_before(text, first), start), max(_cut_behind(text, last), end))
 
 
