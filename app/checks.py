@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from app.content.concepts import read_concepts
 from app.content.note import Concept, Embed, Note, Ran
-from app.content.notes import read_notes
+from app.content.reader import read_notes
 from app.errors import Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, Result
 from app.experiments.parameters import Params
-from app.garden.dates import Calendar, dated
+from app.garden.dates import Calendar
 from app.garden.digests import behind
 from app.garden.garden import Garden, grow
 from app.laboratory import versions
@@ -92,13 +93,19 @@ def check(
     *,
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
     calendar: Calendar | None = None,
+    read: tuple[tuple[Note, ...], tuple[Fault, ...]] | None = None,
+    known: Mapping[Key, Result] = MappingProxyType({}),
 ) -> Report:
-    """Every fault at once. `run` computes exact experiments, in this process when it is left out."""
-    notes, faults = read_notes(content, default_language)
+    """Every fault at once. `run` computes exact experiments, in this process when it is left out.
+
+    The notes are those that were `read`, if they were; results of exact experiments that are `known` are not
+    computed again.
+    """
+    notes, faults = read or read_notes(content, default_language)
     concepts, more = read_concepts(content)
-    garden = grow(dated(notes, calendar) if calendar else notes, concepts, drafts=drafts)
+    garden = grow(map(calendar.dated, notes) if calendar else notes, concepts, drafts=drafts)
     measured = Measured.read(content / MEASURED)
-    desk = _Desk(garden, concepts, experiments, measured, run or _in_place)
+    desk = _Desk(garden, concepts, experiments, measured, run or _in_place, known)
     late = behind(garden, default_language)
     found = {*faults, *more, *garden.faults, *garden.warnings, *late, *desk.look()}
     named = sorted(replace(fault, file=f"{content.resolve().name}/{fault.file}") for fault in found)
@@ -178,9 +185,10 @@ class _Desk:
         experiments: Mapping[str, Experiment],
         measured: Measured,
         run: Run,
+        known: Mapping[Key, Result],
     ) -> None:
         self.garden, self.concepts, self.experiments = garden, concepts, experiments
-        self.measured, self.run = measured, run
+        self.measured, self.run, self.known = measured, run, known
         self.outcomes: dict[Key, Result] = {}
 
     def look(self) -> Iterator[Fault]:
@@ -225,7 +233,8 @@ class _Desk:
             yield from _invalid(note.file, ran.line, self.experiments[known.experiment if known else ran.name], invalid)
             return
         if experiment.exact and key(state) not in self.outcomes:
-            self.outcomes[key(state)] = self.run(experiment, params)
+            before = self.known.get(key(state))
+            self.outcomes[key(state)] = self.run(experiment, params) if before is None else before
         elif not experiment.exact:
             yield from self.recorded(note.file, ran.line, experiment, params)
         if (result := self.outcomes.get(key(state))) is not None:

@@ -20,7 +20,7 @@ from rich.progress import track
 
 from app import __version__
 from app.checks import Report, needed, update
-from app.content.notes import read_notes
+from app.content.reader import read_notes
 from app.errors import AuthorError, Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index

@@ -1,6 +1,6 @@
 """What a markdown file becomes: one note in one language, its body a tuple of blocks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal, get_args
@@ -127,9 +127,10 @@ class Note:
     """Front matter that the garden does not know; kept, never an error."""
     source: str
     """The whole file."""
-    body: tuple[Prose | Embed | Transclusion, ...]
+    body: Sequence[Prose | Embed | Transclusion]
+    """Like the passages perhaps not loaded before it is looked into: see app/content/later.py."""
     sections: tuple[Section, ...]
-    passages: tuple[Passage, ...]
+    passages: Sequence[Passage]
     marks: tuple[Mark, ...]
     rans: tuple[Ran, ...]
     links: tuple[Link, ...]
@@ -138,6 +139,8 @@ class Note:
     minutes: int
     """Reading time: Latin words / 220 + Han characters / 400, at least 1."""
     embeds: tuple[Embed, ...] = field(default=())
+    transclusions: tuple[Transclusion, ...] = field(default=())
+    """Like the embeds those of the body, to be seen without loading it."""
     anchors: tuple[Section, ...] = field(default=())
     """Paragraphs and other blocks that `^id` names in the text, under `block-id`; their level is 0."""
 

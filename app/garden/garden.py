@@ -145,7 +145,7 @@ def grow(notes: Iterable[Note], concepts: Mapping[str, Concept], *, drafts: bool
         redirects[language] = {key(alias): note.slug for note in own for alias in reversed(note.aliases)}
         redirects[language] |= {key(note.slug): note.slug for note in own}
     garden = Garden(concepts, (), (), by_address, names, redirects)
-    placed = {address: _expand(garden, note, faults) for address, note in by_address.items() if _transcludes(note)}
+    placed = {address: _expand(garden, note, faults) for address, note in by_address.items() if note.transclusions}
     backlinks = _follow_links(garden, faults)
     faults += _pairs(garden)
     faults += _lonely(garden, backlinks)
@@ -187,10 +187,6 @@ def _gather(notes: list[Note], faults: list[Fault]) -> dict[str, str]:
     return {wanted: note.slug for wanted, note in found.items() if wanted}
 
 
-def _transcludes(note: Note) -> bool:
-    return any(isinstance(block, Transclusion) for block in note.body)
-
-
 def _expand(garden: Garden, note: Note, faults: list[Fault]) -> tuple[Placed, ...]:
     def lookup(block: Transclusion, where: Note) -> tuple[Note, str | None] | Fault:
         found = garden.find(block.target, where.language) if block.target.strip() else where
@@ -208,20 +204,27 @@ def _expand(garden: Garden, note: Note, faults: list[Fault]) -> tuple[Placed, ..
 
 def _follow_links(garden: Garden, faults: list[Fault]) -> dict[Address, tuple[Backlink, ...]]:
     """Who is linked to by whom; links that lead nowhere become faults on the way."""
+    aims: dict[tuple[str, Language], Note | None] = {}
+    parts: dict[tuple[str, str | None], tuple[bool, Section | None]] = {}
+    """Whether the section of a file is lacking, and the section; most are linked to more than once."""
     found: dict[Address, list[Backlink]] = {}
     for note in garden.notes():
-        transclusions = (block for block in note.body if isinstance(block, Transclusion))
         for target, section, line, sentence in (
             *((link.target, link.section, link.line, link.sentence) for link in note.links),
-            *((block.target, block.section, block.line, "") for block in transclusions),
+            *((block.target, block.section, block.line, "") for block in note.transclusions),
         ):
-            aim = garden.find(target, note.language) if target.strip() else note
+            if (target, note.language) not in aims:
+                aims[target, note.language] = garden.find(target, note.language)
+            aim = aims[target, note.language] if target.strip() else note
             if aim is None:
                 faults.append(_unwritten(garden, note, target, line))
-            elif _lacks(aim, section):
+                continue
+            if (aim.file, section) not in parts:
+                parts[aim.file, section] = _lacks(aim, section), section_of(aim, section)
+            lacks, known = parts[aim.file, section]
+            if lacks:
                 faults.append(_no_section(note, line, aim, section or ""))
             elif aim.slug != note.slug:
-                known = section_of(aim, section)
                 backlink = Backlink(note, sentence, known.id if known else None, line)
                 found.setdefault((aim.language, aim.slug), []).append(backlink)
     order = {address: sorted(links, key=lambda link: (link.note.slug, link.line)) for address, links in found.items()}

@@ -1,0 +1,205 @@
+"""A content folder into its notes, as often as asked: what nothing has changed for is not read again.
+
+A note is made of the bytes of its file, of its slug and language, and of what it asked of the other files of the
+folder. Where all of that is as it was, so is the note: in this process, or in one that kept it for the next.
+"""
+
+import os
+import pickle
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol
+
+from app.content.answers import hold
+from app.content.files import Files, Listing, Source, walk
+from app.content.later import Later
+from app.content.note import Note
+from app.content.notes import Read, note, read
+from app.errors import Fault
+from app.language import Language
+
+SETTLED = 2_000_000_000
+"""Nanoseconds: what is read so long after its time says that it was written cannot have been written again unseen."""
+BATCH = 500
+"""Notes that are kept at once."""
+NOTE, BODY = "note", "body"
+Watch = Callable[[Iterable[Any], int], Iterable[Any]]
+"""Hands on what it is given, so many things, and may show how far it is."""
+
+
+def unwatched(items: Iterable[Any], _: int) -> Iterable[Any]:
+    return items
+
+
+class Kept(Protocol):
+    """What outlives a process: bytes by kind and key, none of which is needed."""
+
+    def all(self, kind: str) -> Mapping[str, bytes]: ...
+
+    def get(self, kind: str, key: str) -> bytes | None: ...
+
+    def put(self, kind: str, entries: Mapping[str, bytes]) -> None: ...
+
+    def prune(self, kind: str, used: Collection[str]) -> None:
+        """What is no longer used may go."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A file as it lies there."""
+
+    source: Source
+    key: str
+    """Digest of its bytes, path, slug and language."""
+    data: bytes | None
+    """None where it need not be opened, since it is as it was."""
+    stamp: tuple[int, int, int]
+    """When it was written, its size, and its number on the disk."""
+    at: int
+    """When it was looked at."""
+
+
+@dataclass(frozen=True)
+class Known:
+    sight: Sight
+    read: Read
+
+
+class Reader:
+    """The notes of one folder, and what is needed to know them again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        default_language: Language,
+        kept: Kept | None = None,
+        finish: Callable[[Note], Note] = lambda note: note,
+    ) -> None:
+        """`finish` adds to each note what its file does not say; it is asked once for each."""
+        self.folder = folder
+        self.default_language = default_language
+        self.kept = kept
+        self.finish = finish
+        self.parsed: tuple[str, ...] = ()
+        """The files that had to be parsed when it read last."""
+        self._known: dict[str, Known] = {}
+        self._listing: Listing | None = None
+
+    def read(self, watch: Watch = unwatched) -> tuple[tuple[Note, ...], tuple[Fault, ...]]:
+        """All notes in the order of their paths; a note with faults is there wherever it can be."""
+        listing = walk(self.folder, self.default_language, self._listing)
+        files, same = listing.files, listing is self._listing
+        sights = [sight for source in listing.sources if (sight := self._look(source)) is not None]
+        rows = self.kept.all(NOTE) if self.kept and not self._known else {}
+        known = {sight.source.path: self._again(sight, files, same, rows.get(sight.key)) for sight in sights}
+        new = [one for sight in sights if known[sight.source.path] is None and (one := self._opened(sight))]
+        known |= {one.sight.source.path: one for one in watch(self._parse(new, files), len(new))}
+        self._known = {path: one for path, one in known.items() if one is not None}
+        self._listing = listing
+        self.parsed = tuple(sight.source.path for sight in new)
+        if self.kept and new:
+            used = [one.sight.key for one in self._known.values()]
+            for kind in (NOTE, BODY):
+                self.kept.prune(kind, used)
+        reads = [one.read for one in self._known.values()]
+        faults = (*listing.faults, *(fault for one in reads for fault in one.faults))
+        return tuple(one.note for one in reads if one.note is not None), tuple(sorted(faults))
+
+    def _look(self, source: Source) -> Sight | None:
+        """None for a file that has just gone."""
+        path, at = os.path.join(self.folder, source.path), time.time_ns()
+        try:
+            found = os.stat(path)
+            stamp = found.st_mtime_ns, found.st_size, found.st_ino
+            last = self._known.get(source.path)
+            if last and (last.sight.source, last.sight.stamp) == (source, stamp) and last.sight.at - stamp[0] > SETTLED:
+                return last.sight
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        return Sight(source, _key(source, data), data, stamp, at)
+
+    def _opened(self, sight: Sight) -> Sight | None:
+        """With its bytes, whatever they are by now."""
+        if sight.data is None:
+            self._known.pop(sight.source.path)
+            return self._look(sight.source)
+        return sight
+
+    def _again(self, sight: Sight, files: Files, same: bool, row: bytes | None) -> Known | None:
+        """What is known of just this file; None where it has to be parsed. The `same` files give the same answers."""
+        path = sight.source.path
+        last = self._known.get(path)
+        if last is not None and last.sight.key == sight.key:
+            if same or hold(files, path, last.read.answers):
+                return last if sight is last.sight else Known(replace(sight, data=None), last.read)
+            return None
+        if row is None and self._known and self.kept:
+            row = self.kept.get(NOTE, sight.key)
+        if row is None or sight.data is None:
+            return None
+        made: Read = pickle.loads(row)
+        if not hold(files, path, made.answers):
+            return None
+        return Known(replace(sight, data=None), self._whole(made, sight.data, sight, files))
+
+    def _whole(self, made: Read, data: bytes, sight: Sight, files: Files) -> Read:
+        """With the text of its file again, and with a body that is loaded when somebody looks into it."""
+        if made.note is None:
+            return made
+        text = data.decode()
+
+        def load() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+            found = self.kept.get(BODY, sight.key) if self.kept else None
+            if found is None:
+                anew, _ = note(text, sight.source, files)
+                return tuple(anew.body), tuple(anew.passages)
+            whole: tuple[tuple[Any, ...], tuple[Any, ...]] = pickle.loads(zlib.decompress(found))
+            return whole
+
+        both = Later(load)
+        body, passages = Later(lambda: both[0]), Later(lambda: both[1])
+        return self._finished(replace(made, note=replace(made.note, source=text, body=body, passages=passages)))
+
+    def _finished(self, made: Read) -> Read:
+        done = made.note and self.finish(made.note)
+        return made if done is made.note else replace(made, note=done)
+
+    def _parse(self, sights: list[Sight], files: Files) -> Iterator[Known]:
+        packed: dict[str, tuple[bytes, bytes]] = {}
+        for sight in sights:
+            made = read(sight.data or b"", sight.source, files)
+            if self.kept:
+                packed[sight.key] = _packed(made)
+            if len(packed) == BATCH:
+                self._keep(packed)
+                packed = {}
+            yield Known(replace(sight, data=None), self._finished(made))
+        self._keep(packed)
+
+    def _keep(self, packed: Mapping[str, tuple[bytes, bytes]]) -> None:
+        """Bodies first: a note is restored only where its body is there too."""
+        if self.kept:
+            self.kept.put(BODY, {key: body for key, (_, body) in packed.items()})
+            self.kept.put(NOTE, {key: row for key, (row, _) in packed.items()})
+
+
+def read_notes(folder: Path, default_language: Language) -> tuple[tuple[Note, ...], tuple[Fault, ...]]:
+    return Reader(folder, default_language).read()
+
+
+def _key(source: Source, data: bytes) -> str:
+    named = "\0".join((source.path, source.stem, source.slug, source.language, ""))
+    return blake2b(named.encode(errors="surrogateescape") + data, digest_size=16).hexdigest()
+
+
+def _packed(made: Read) -> tuple[bytes, bytes]:
+    """What a garden is grown from, and what only the note's own page and a search need."""
+    whole = made.note
+    light = whole and replace(whole, source="", body=(), passages=())
+    body = (tuple(whole.body), tuple(whole.passages)) if whole else ((), ())
+    return pickle.dumps(replace(made, note=light), 5), zlib.compress(pickle.dumps(body, 5), 1)
