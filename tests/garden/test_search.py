@@ -138,20 +138,29 @@ def test_markup_tags_and_summaries_are_no_text() -> None:
     assert [index.search(query, None, 9).total for query in ("only", "tagged", "hidden", "raw", "X")] == [0, 0, 0, 0, 1]
 
 
-def test_code_formulas_cells_and_footnotes_are_text() -> None:
+def test_what_a_reader_sees_of_a_note_is_its_text_and_nothing_else() -> None:
     parts = (
         "Falls as $v^2$.",
         "| a | cell |\n|---|---|\n| b | c |",
         "```python\nx = 恢复()\n```",
+        "$$\nw = \\frac{a}{b}\n$$",
+        '<div title="unseen"><b>sh</b>own<!-- nobody --><script>evil()</script></div>',
+        "> [!tip] Told aside\n> and below",
+        "> [!warning]\n> careful",
+        "![a drawn tree](https://example.org/tree.png)",
+        "![[other]]",
         "End.[^1]",
         "[^1]: Below,\n\n        deep = 1",
     )
     text = "\n\n".join(parts)
     written, faults = read_note(text, Source("x.md", "x", "x", "en"), Files())
-    assert not faults
+    assert [fault for fault in faults if fault.stops] == []
     index = Index.of([written], {})
-    for query in ("v²", "cell", "恢复()", "below", "deep", "falls as v²."):
+    told = ("v²", "cell", "恢复()", "below", "deep", "falls as v².", "w = a/b", "shown", "told aside", "a drawn tree")
+    for query in told:
         assert index.search(query, "en", 1).total == 1, query
+    for query in ("frac", "unseen", "nobody", "evil", "warning", "example", "other", "mrow", "tip"):
+        assert index.search(query, "en", 1).total == 0, query
     nested = note("y", body=(prose(Footnotes((Footnote(1, (Code("", "inner"),)),))),))
     assert Index.of([nested], {}).search("inner", None, 1).total == 1
 
