@@ -160,6 +160,17 @@ def test_a_slash_leads_to_the_box_from_any_page(field: str, reader: Callable[...
     expect(results(page)).to_have_text(["Soil"])
 
 
+def test_a_slash_keeps_the_place_of_the_page(article: str, reader: Callable[..., Reader]) -> None:
+    page = reader().open(f"{article}/en/why-training-results-change")
+    page.evaluate("scrollTo({ top: 3000, behavior: 'instant' })")
+    before = page.evaluate("scrollY")
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search the notes")).to_be_focused()
+    page.keyboard.type("a")
+    page.wait_for_timeout(300)
+    assert page.evaluate("scrollY") == before > 2000
+
+
 def test_a_slash_in_a_field_is_a_slash_and_a_shortcut_with_a_modifier_is_not_ours(
     field: str, reader: Callable[..., Reader]
 ) -> None:
