@@ -36,7 +36,7 @@ class ResultView:
     href: str
     lang: str
     badge: str
-    """The name of its language where that is not the page's."""
+    """The name of its language where neither the page nor its group says it."""
     growth: Growth
     title: Pieces
     labels: tuple[Pieces, ...]
@@ -93,7 +93,7 @@ def search_view(site: Site, language: Language, asked: Params) -> SearchView:
         for known in languages
     }
     groups = tuple(
-        Group(NAMES[known], TAGS[known], one.total, result_views(one.hits, language))
+        Group(NAMES[known], TAGS[known], one.total, result_views(one.hits, known))
         for known, one in found.items()
         if one.total
     )
@@ -122,12 +122,12 @@ def mentions(site: Site, language: Language, address: str, but: Collection[Note]
     return result_views(list(hits.values())[:MENTIONS], language)
 
 
-def result_views(hits: Iterable[Hit], language: Language) -> tuple[ResultView, ...]:
+def result_views(hits: Iterable[Hit], around: Language) -> tuple[ResultView, ...]:
     return tuple(
         ResultView(
             href=note_address(hit.note),
             lang=TAGS[hit.note.language],
-            badge=NAMES[hit.note.language] if hit.note.language != language else "",
+            badge=NAMES[hit.note.language] if hit.note.language != around else "",
             growth=hit.note.growth,
             title=hit.title,
             labels=hit.labels,

@@ -188,10 +188,10 @@ WORDS: dict[str, Text] = {
     "search": Text("Search", "搜索"),
     "search_for": Text("Search the notes", "搜索笔记"),
     "search_hint": Text(
-        "Finds the notes that contain every word, whole or as a part of another, from one character up."
-        " / leads to the box, ↓ and ↑ through what was found.",
-        "找出包含每个词的笔记，一个字也能搜；词与词之间用空格隔开。按 / 回到搜索框，按 ↓ ↑ 浏览结果。",
+        "Finds the notes that contain every word, whole or as a part of another, from one character up.",
+        "找出包含每个词的笔记，一个字也能搜；词与词之间用空格隔开。",
     ),
+    "search_keys": Text("/ leads to the box, ↓ and ↑ through what was found.", "按 / 回到搜索框，按 ↓ ↑ 浏览结果。"),
     "search_wrong": Text("The address asks for what search does not know:", "地址里有搜索不认识的内容："),
     "search_unreachable": Text(
         "The server did not answer; what is shown was found before.", "服务器没有应答；显示的仍是之前的结果。"
@@ -199,7 +199,7 @@ WORDS: dict[str, Text] = {
     "mentions": Text("Notes with these words in them", "含有这些词的笔记"),
     "found": Text("Notes found: {}.", "找到 {} 篇笔记。"),
     "found_none": Text("No note contains all of this.", "没有一篇笔记包含全部这些词。"),
-    "found_near": Text("Near: {}.", "另有相近的 {} 篇。"),
+    "found_near": Text("Others are near.", "另有相近的笔记。"),
     "near": Text("Near", "相近的笔记"),
     "near_lead": Text(
         "Not in these words: the same idea under another name or in the other language, or another spelling.",

@@ -278,13 +278,13 @@ def test_the_page_has_its_own_language_first_and_the_other_beside_it(small: Test
     assert (english.groups, english.hits) == (["中文 1"], ["/zh/heat"])
     assert (chinese.groups, chinese.hits) == (["中文 1", "English 1"], ["/zh/heat", "/en/cold"])
     assert chinese.near == ["/en/heat"]
-    assert chinese.status == "找到 2 篇笔记。另有相近的 1 篇。"
+    assert chinese.status == "找到 2 篇笔记。另有相近的笔记。"
     assert shown(small, "/en/search?q=恢复").hits == ["/en/cold", "/zh/heat"]
 
 
 def test_what_is_near_is_never_counted(small: TestClient) -> None:
     none = shown(small, "/en/search?q=naive")
-    assert (none.status, none.groups, none.hits) == ("No note contains all of this. Near: 1.", [], [])
+    assert (none.status, none.groups, none.hits) == ("No note contains all of this. Others are near.", [], [])
     assert none.near == ["/en/cold"]
 
 
