@@ -218,6 +218,25 @@ def test_more_hits_than_are_worth_counting_come_in_the_same_order_every_time() -
     assert found == Index.of(reversed(notes), {}).search("恢", None, 3)
 
 
+@pytest.mark.parametrize("limit", [1, 5, 19, 20, 21, 45, 600])
+def test_of_many_hits_those_with_the_terms_in_better_places_come_first(limit: int) -> None:
+    """20 have both words in the title, 20 one in the title and one as a label, the others in the text, ever later."""
+    known = concepts(concept("resume", "resume", "恢复"))
+    notes = [
+        note(
+            f"n{at:03}",
+            title="Resume seed" if at % 30 == 7 else "Seed" if at % 30 == 8 else "T",
+            passages=(passage("y" * (600 - at) + " seed" + " presume" * (at % 30 != 8) + " resume" * (at % 30 == 8)),),
+        )
+        for at in range(600)
+    ]
+    found = Index.of(notes, known).search("seed resume", None, limit)
+    first, second = ([at for at in range(600) if at % 30 == place] for place in (7, 8))
+    last = [at for at in reversed(range(600)) if at % 30 not in (7, 8)]
+    assert found.total == 600
+    assert [int(hit.note.slug[1:]) for hit in found.hits] == [*first, *second, *last][:limit]
+
+
 @pytest.mark.parametrize("limit", [-1, 0, 1, 2, 1000])
 def test_a_limit_cuts_the_list_and_never_the_total(limit: int) -> None:
     found, whole = INDEX.search("a", None, limit), INDEX.search("a", None, 1000)
