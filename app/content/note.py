@@ -58,7 +58,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Passage:
-    """The plain text of one sentence-bearing block (a paragraph, list item, cell or quotation) of a section."""
+    """The plain text of one block of a section: a paragraph, list item, cell, quotation or displayed formula.
+
+    A block of HTML has one for each of its lines. Code is none.
+    """
 
     section: str | None
     """The id of the nearest explicit section of level 2 above it; None before the first."""

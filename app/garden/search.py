@@ -101,9 +101,11 @@ class Index:
             return Found(0)
         every = chain.from_iterable(self._sheets[known] for known in ((language,) if language else LANGUAGES))
         sheets = list(every if growth is tag is None else _filtered(every, growth, tag))
-        exact, rare = _containing(sheets, terms)
+        exact = _containing(sheets, terms)
         best = _best(exact, terms, limit)
-        around = meanings(terms, rare, self._spellings, self._vocabulary) if nearby else ()
+        around: tuple[Meaning, ...] = ()
+        if nearby:
+            around = meanings(terms, _rare(sheets, terms, exact), self._spellings, self._vocabulary)
         others = near(around, sheets, exact, min(limit, MOST_NEAR))
         return Found(
             len(exact),
@@ -159,16 +161,20 @@ def _filtered(sheets: Iterable[Sheet], growth: Growth | None, tag: str | None) -
             yield one
 
 
-def _containing(sheets: list[Sheet], terms: tuple[str, ...]) -> tuple[list[Sheet], set[str]]:
-    """Those that have all of the terms; and the terms that hardly any of the sheets has (not of a long query)."""
-    longest, *others = sorted(terms, key=len, reverse=True)
-    found = having(longest, sheets)
-    rare = {longest} if len(found) < COMMON else set()
-    for term in others:
-        found = having(term, found)
-    if len(found) < COMMON and len(terms) <= MOST_TERMS:
-        rare.update(term for term in others if len(having(term, sheets)) < COMMON)
-    return found, rare
+def _containing(sheets: list[Sheet], terms: tuple[str, ...]) -> list[Sheet]:
+    """Those that have all of the terms."""
+    for term in sorted(terms, key=len, reverse=True):
+        sheets = having(term, sheets)
+    return sheets
+
+
+def _rare(sheets: list[Sheet], terms: tuple[str, ...], exact: list[Sheet]) -> set[str]:
+    """The terms that hardly any of the sheets has; none of a long query."""
+    if len(exact) >= COMMON or len(terms) > MOST_TERMS:
+        return set()
+    if len(terms) == 1:
+        return set(terms)
+    return {term for term in terms if len(having(term, sheets)) < COMMON}
 
 
 def _best(exact: list[Sheet], terms: tuple[str, ...], limit: int) -> list[Sheet]:

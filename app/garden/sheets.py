@@ -1,4 +1,10 @@
-"""A note into the one folded text that search reads of it: its title, the labels of its concepts, its text."""
+"""A note into the one folded text that search reads of it: its title, the labels of its concepts, its text.
+
+Its text is what its author wrote and a reader sees: headings, paragraphs, items, cells, titles of callouts, footnotes,
+formulas as plain text, code, the words that stand for a picture, and what HTML shows. Other notes that it shows within
+itself are found as themselves; tags, summaries, addresses, and what the garden adds (names of callouts without a title,
+results of experiments) are no text of it.
+"""
 
 import struct
 from collections.abc import Iterator, Mapping

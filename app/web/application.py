@@ -26,7 +26,7 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, downloads, feeds, notes, previews, problems, tending, widgets
+from app.web import api, downloads, feeds, notes, previews, problems, search, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.missed import Watch
@@ -66,7 +66,7 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     )
     problems.install(app, site)
     add_plain_routes(app, site)
-    for room in (api, widgets, feeds, tending, notes, previews):
+    for room in (api, search, widgets, feeds, tending, notes, previews):
         app.include_router(room.routes(site))
     app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
     inner: ASGIApp = Bodies(Watch(app, site.missed), settings.upload_limit * 1024)
@@ -100,6 +100,7 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
         files=frozenset(file for note in report.garden.notes() for file in note.files),
         records=Records(settings.content, settings.drafts),
+        index=search.made_once(report),
     )
 
 
@@ -109,6 +110,7 @@ async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
     gc.freeze()  # what stands for good is never searched for garbage, which would hold up a reader for some 60 ms
     site.laboratory.start()
     again = asyncio.ensure_future(measure_again(site, kept))
+    asyncio.get_running_loop().run_in_executor(None, site.index)  # or the first search would wait for it
     try:
         yield
     finally:

@@ -51,8 +51,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
         token.content = match["latex"].strip()
         displayed = match.re is DISPLAYED
         token.meta["html"] = _mathml(token.content, match[0], "block" if displayed else "inline", here(state), state)
-        read = token.meta["html"].startswith("<math")
-        token.meta["plain"] = (in_words(token.meta["html"]) or token.content) if read else match[0]
+        token.meta["plain"] = _plain(token.meta["html"], token.content, match[0])
     state.pos = match.end()
     return True
 
@@ -69,9 +68,15 @@ def _blocks(state: StateCore) -> None:
         if token.type == "math_block":
             line = reading(state).line(token.map[0] if token.map else 0)
             latex = token.content.strip()
-            token.meta["html"] = _mathml(latex, f"$$\n{latex}\n$$", "block", line, state)
-            if not token.meta["html"].startswith("<math"):
-                token.meta["html"] = f"<pre>{token.meta['html']}</pre>"
+            written = f"$$\n{latex}\n$$"
+            html = _mathml(latex, written, "block", line, state)
+            token.meta["html"] = html if html.startswith("<math") else f"<pre>{html}</pre>"
+            token.meta["plain"] = _plain(html, latex, written)
+
+
+def _plain(html: str, latex: str, written: str) -> str:
+    """What is read of a formula: as it was written where it could not be made."""
+    return (in_words(html) or latex) if html.startswith("<math") else written
 
 
 def _mathml(latex: str, written: str, display: str, line: int, state: StateCore | StateInline) -> str:
