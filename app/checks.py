@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from app.content.concepts import read_concepts
@@ -94,18 +93,20 @@ def check(
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
     calendar: Calendar | None = None,
     read: tuple[tuple[Note, ...], tuple[Fault, ...]] | None = None,
-    known: Mapping[Key, Result] = MappingProxyType({}),
+    before: Report | None = None,
 ) -> Report:
     """Every fault at once. `run` computes exact experiments, in this process when it is left out.
 
-    The notes are those that were `read`, if they were; results of exact experiments that are `known` are not
-    computed again.
+    The notes are those that were `read`, if they were. What an edit did not touch is taken over from the report
+    `before` it: results of exact experiments, and where links lead.
     """
     notes, faults = read or read_notes(content, default_language)
     concepts, more = read_concepts(content)
-    garden = grow(map(calendar.dated, notes) if calendar else notes, concepts, drafts=drafts)
+    garden = grow(
+        map(calendar.dated, notes) if calendar else notes, concepts, drafts=drafts, before=before and before.garden
+    )
     measured = Measured.read(content / MEASURED)
-    desk = _Desk(garden, concepts, experiments, measured, run or _in_place, known)
+    desk = _Desk(garden, concepts, experiments, measured, run or _in_place, before.outcomes if before else {})
     late = behind(garden, default_language)
     found = {*faults, *more, *garden.faults, *garden.warnings, *late, *desk.look()}
     named = sorted(replace(fault, file=f"{content.resolve().name}/{fault.file}") for fault in found)

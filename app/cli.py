@@ -3,9 +3,11 @@
 Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
 """
 
+import contextlib
 import json
 import logging
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -21,7 +23,7 @@ from rich.progress import track
 from app import __version__
 from app.checks import Report, needed, update
 from app.content.reader import read_notes
-from app.errors import AuthorError, Fault, InvalidParameters
+from app.errors import Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index
 from app.garden.digests import digests, write_old_sections
@@ -30,7 +32,7 @@ from app.garden.history import write_histories
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import INDEX, checked, create_app
+from app.main import INDEX, Gardener, create_app, create_live
 from app.settings import Settings
 from app.web.queries import texts
 
@@ -51,32 +53,43 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default=False)] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes for torch.", show_default=False)] = None,
     drafts: Annotated[bool | None, typer.Option(help="Serve drafts too.", show_default=False)] = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Follow edits of the notes, in open browsers too; not of the program.")
+    ] = False,
 ) -> None:
     """Serve the garden."""
     settings = read_settings(content=content, host=host, port=port, workers=workers, drafts=drafts)
     log_as(settings)
-    report = checked(settings)
-    say_warnings(report)
-    try:
-        application = create_app(settings, report)
-    except AuthorError as error:
-        say_faults(error.faults)
-        raise typer.Exit(1) from None
-    notes = len(report.garden.notes())
-    note.print(f"[green]Perennial[/] {__version__}: {notes} notes at [bold]http://{settings.host}:{settings.port}/[/]")
-    try:
-        uvicorn.run(
-            application,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=settings.log_level == "debug",
-            proxy_headers=True,
-            forwarded_allow_ips=settings.trusted_proxies,
-            server_header=False,
-        )
-    except SystemExit:  # it could not start, and has said why
-        raise typer.Exit(2) from None
+    if reload:
+        live = create_live(settings, say_report)
+        server = uvicorn.Server(listening(settings, live))
+        live.stops = lambda: server.should_exit
+        notes = "a garden that follows its edits"
+    else:
+        report = Gardener(settings).report(reading)
+        say_report(report)
+        if report.faults:
+            raise typer.Exit(1)
+        server = uvicorn.Server(listening(settings, create_app(settings, report)))
+        notes = f"{len(report.garden.notes())} notes"
+    note.print(f"[green]Perennial[/] {__version__}: {notes} at [bold]http://{settings.host}:{settings.port}/[/]")
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # where it cannot start, it has said why
+        server.run()
+    if not server.started:
+        raise typer.Exit(2)
+
+
+def listening(settings: Settings, application: Callable[..., Any]) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=settings.log_level == "debug",
+        proxy_headers=True,
+        forwarded_allow_ips=settings.trusted_proxies,
+        server_header=False,
+    )
 
 
 @app.command("check")
@@ -90,12 +103,13 @@ def check_content(
 ) -> None:
     """List everything that an author should mend; exit 1 when something stops the garden."""
     settings = read_settings(content=content)
-    report = checked(settings)
+    gardener = Gardener(settings)
+    report = gardener.report(reading)
     if update_measured:
         states = needed(report)
         shown = track(states, "measuring", console=note, disable=len(states) < 2 or format == "json")
         update(report, lambda experiment, params: experiment.run(**params), shown)
-        report = checked(settings)
+        report = gardener.report()
     if format == "json":
         typer.echo(
             json.dumps([asdict(fault) for fault in (*report.faults, *report.warnings)], ensure_ascii=False, indent=1)
@@ -203,6 +217,18 @@ def grown(settings: Settings, drafts: bool = False) -> Garden:
 def cannot(why: str) -> NoReturn:
     note.print(escape(why))
     raise typer.Exit(2)
+
+
+def reading(notes: Iterable[Any], count: int) -> Iterable[Any]:
+    """Shows how far it is where that takes more than a moment."""
+    quick = count < 500 or not note.is_terminal
+    return track(notes, "reading", total=count, console=note, transient=True, disable=quick)
+
+
+def say_report(report: Report) -> None:
+    """What is wrong, else where the garden stands."""
+    say_faults(report.faults)
+    say_warnings(report)
 
 
 def say_faults(faults: tuple[Fault, ...]) -> None:

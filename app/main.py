@@ -4,22 +4,24 @@ import contextlib
 import gc
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
 from app.checks import Report, check
 from app.content.reader import Reader, Watch, unwatched
 from app.errors import AuthorError
-from app.experiments.experiment import Result
 from app.garden.dates import Calendar, dates, read_index
 from app.garden.store import Store
 from app.laboratory import Laboratory
-from app.measured import Key
 from app.settings import Settings
 from app.web.application import create
+
+if TYPE_CHECKING:
+    from app.web.reload import Live
 
 INDEX = "index.json"
 
@@ -30,14 +32,24 @@ def create_app(settings: Settings | None = None, report: Report | None = None) -
     report = report or checked(settings)
     if report.faults:
         raise AuthorError(report.faults)
-    laboratory = Laboratory(
+    return create(settings, report, laboratory(settings))
+
+
+def create_live(settings: Settings, tell: Callable[[Report], None]) -> "Live":
+    """An application that follows the edits of the content; `tell` shows what came of each, the first time too."""
+    from app.web.reload import Live  # whoever only serves needs nobody who watches
+
+    return Live(settings, laboratory(settings), Gardener(settings).report, tell)
+
+
+def laboratory(settings: Settings) -> Laboratory:
+    return Laboratory(
         workers=settings.workers,
         time_limit=settings.time_limit,
         memory_limit=settings.memory_limit,
         queue=settings.queue,
         cache=settings.cache,
     )
-    return create(settings, report, laboratory)
 
 
 class Gardener:
@@ -51,7 +63,7 @@ class Gardener:
         self.store = store(settings)
         dated = calendar(settings.content).dated
         self.reader = Reader(settings.content, settings.default_language, self.store, dated)
-        self._outcomes: Mapping[Key, Result] = {}
+        self._last: Report | None = None
 
     def report(self, watch: Watch = unwatched) -> Report:
         """`watch` may show how many notes are read."""
@@ -63,9 +75,9 @@ class Gardener:
                 settings.default_language,
                 settings.drafts,
                 read=read,
-                known=self._outcomes,
+                before=self._last,
             )
-        self._outcomes = found.outcomes
+        self._last = found
         return found
 
 

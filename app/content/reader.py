@@ -93,7 +93,8 @@ class Reader:
         """All notes in the order of their paths; a note with faults is there wherever it can be."""
         listing = walk(self.folder, self.default_language, self._listing)
         files, same = listing.files, listing is self._listing
-        sights = [sight for source in listing.sources if (sight := self._look(source)) is not None]
+        looks = [self._look(source) for source in listing.sources]
+        sights = [one for one in looks if isinstance(one, Sight)]
         rows = self.kept.all(NOTE) if self.kept and not self._known else {}
         known = {sight.source.path: self._again(sight, files, same, rows.get(sight.key)) for sight in sights}
         new = [one for sight in sights if known[sight.source.path] is None and (one := self._opened(sight))]
@@ -106,10 +107,11 @@ class Reader:
             for kind in (NOTE, BODY):
                 self.kept.prune(kind, used)
         reads = [one.read for one in self._known.values()]
-        faults = (*listing.faults, *(fault for one in reads for fault in one.faults))
+        unopened = (one for one in looks if isinstance(one, Fault))
+        faults = (*listing.faults, *unopened, *(fault for one in reads for fault in one.faults))
         return tuple(one.note for one in reads if one.note is not None), tuple(sorted(faults))
 
-    def _look(self, source: Source) -> Sight | None:
+    def _look(self, source: Source) -> Sight | Fault | None:
         """None for a file that has just gone."""
         path, at = os.path.join(self.folder, source.path), time.time_ns()
         try:
@@ -121,14 +123,18 @@ class Reader:
             data = Path(path).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            what = f"cannot be opened ({error.strerror}), so this note is left out"
+            return Fault(source.path, 1, what, stops=False)
         return Sight(source, _key(source, data), data, stamp, at)
 
     def _opened(self, sight: Sight) -> Sight | None:
         """With its bytes, whatever they are by now."""
-        if sight.data is None:
-            self._known.pop(sight.source.path)
-            return self._look(sight.source)
-        return sight
+        if sight.data is not None:
+            return sight
+        self._known.pop(sight.source.path)
+        found = self._look(sight.source)
+        return found if isinstance(found, Sight) else None
 
     def _again(self, sight: Sight, files: Files, same: bool, row: bytes | None) -> Known | None:
         """What is known of just this file; None where it has to be parsed. The `same` files give the same answers."""

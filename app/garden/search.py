@@ -8,7 +8,6 @@ replaces one sheet. One text a note was found as fast as all joined into one, an
 """
 
 import heapq
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -59,7 +58,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Index:
-    """Never changes: an edit makes another one, which shares all but the note that was edited."""
+    """Never changes: after an edit another one is made, which shares all but the notes that were edited."""
 
     concepts: Mapping[str, Concept]
     _sheets: Mapping[Language, tuple[Sheet, ...]]
@@ -69,18 +68,14 @@ class Index:
     _spellings: Spellings
 
     @classmethod
-    def of(cls, notes: Iterable[Note], concepts: Mapping[str, Concept]) -> "Index":
-        every = sorted((sheet(note, concepts) for note in notes), key=_slug)
+    def of(cls, notes: Iterable[Note], concepts: Mapping[str, Concept], before: "Index | None" = None) -> "Index":
+        """Takes over from the index `before` what it has of the very same notes."""
+        same = before is not None and before.concepts == concepts
+        had = {id(one.note): one for sheets in before._sheets.values() for one in sheets} if before and same else {}
+        every = sorted((had.get(id(note)) or sheet(note, concepts) for note in notes), key=_slug)
         sheets = {language: tuple(one for one in every if one.note.language == language) for language in LANGUAGES}
         vocabulary = Counter(chain.from_iterable(_title_words(one) for one in every))
         return cls(concepts, sheets, vocabulary, spellings(concepts))
-
-    def changed(self, note: Note) -> "Index":
-        """With this note in place of the one of its language and slug, or beside the others."""
-        return self._with(note.language, note.slug, (sheet(note, self.concepts),))
-
-    def without(self, language: Language, slug: str) -> "Index":
-        return self._with(language, slug, ())
 
     def search(
         self,
@@ -112,20 +107,6 @@ class Index:
             tuple(self._hit(one, terms) for one in best),
             tuple(self._near_hit(one, around) for one in others),
         )
-
-    def _with(self, language: Language, slug: str, new: tuple[Sheet, ...]) -> "Index":
-        there = self._sheets[language]
-        at = bisect_left(there, slug, key=_slug)
-        old = there[at : at + 1] if at < len(there) and there[at].note.slug == slug else ()
-        sheets = {**self._sheets, language: (*there[:at], *new, *there[at + len(old) :])}
-        gone, come = (set().union(*map(_title_words, some)) for some in (old, new))
-        vocabulary = self._vocabulary
-        if gone != come:
-            count = Counter(vocabulary)
-            count.subtract(gone)
-            count.update(come)
-            vocabulary = +count
-        return Index(self.concepts, sheets, vocabulary, self._spellings)
 
     def _hit(self, one: Sheet, words: tuple[str, ...], fold: Fold = folded) -> Hit:
         note = one.note

@@ -6,6 +6,8 @@ import functools
 import gc
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
 
 from fastapi import FastAPI, Request
 from markupsafe import Markup
@@ -50,11 +52,15 @@ class EndingConvertor(StringConvertor):
 
 def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIApp:
     """The whole site; the garden is fixed for the life of the application."""
+    return wired(open_site(settings, report, laboratory), Kept(settings.page_cache * (1 << 20)))
+
+
+def wired(site: Site, kept: Kept) -> ASGIApp:
+    """A site into the application that answers for it, with room for finished pages."""
+    settings = site.settings
     register_url_convertor("language", LanguageConvertor())
     register_url_convertor("ending", EndingConvertor())
     register_url_convertor("slug", tending.SlugConvertor())
-    site = open_site(settings, report, laboratory)
-    kept = Kept(settings.page_cache * (1 << 20))
     app = FastAPI(
         title=settings.title,
         version=__version__,
@@ -81,26 +87,36 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     return Head(Shelf(inner, kept))
 
 
-def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Site:
-    """Also puts the results on record where the laboratory finds them first."""
-    assets = read_assets(shipped("static"))
+def open_site(
+    settings: Settings, report: Report, laboratory: Laboratory, *, before: Site | None = None, live: bool = False
+) -> Site:
+    """Also puts the results on record where the laboratory finds them first.
+
+    What does not depend on the garden is taken over from the site `before` an edit.
+    """
     for experiment, params in needed(report):
         record = report.measured.record(experiment, params)
         if record is not None and record.digest == experiment.digest:
             where = {"platform": record.processor, **record.versions, "processor": record.processor}
             laboratory.keep(experiment, params, Outcome(record.result, None, where))
+    of_this_garden: dict[str, Any] = {
+        "report": report,
+        "files": frozenset(file for note in report.garden.notes() for file in note.files),
+        "records": Records(settings.content, settings.drafts),
+        "index": search.made_once(report, before.index if before else None),
+    }
+    if before is not None:
+        return replace(before, **of_this_garden)
+    assets = read_assets(shipped("static"))
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=False, cssclass="highlight", wrapcode=True)
     return Site(
         settings=settings,
-        report=report,
         laboratory=laboratory,
-        templates=environment(shipped("templates"), assets, settings.htmx == "local"),
+        templates=environment(shipped("templates"), assets, settings.htmx == "local", live),
         assets=assets,
         slots=Slots(settings.client_slots),
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
-        files=frozenset(file for note in report.garden.notes() for file in note.files),
-        records=Records(settings.content, settings.drafts),
-        index=search.made_once(report),
+        **of_this_garden,
     )
 
 
@@ -120,6 +136,8 @@ async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
 
 async def measure_again(site: Site, kept: Kept) -> None:
     for state in needed(site.report):
+        if key(state) in site.here:
+            continue
         with contextlib.suppress(LaboratoryError):
             site.here[key(state)] = (await site.laboratory.measure(*state)).result
     kept.clear()

@@ -40,7 +40,8 @@ class Frame:
     """Whether other_href is the same page in the other language, not just the nearest that there is."""
 
 
-def environment(folder: Path, assets: Assets, local_htmx: bool) -> Environment:
+def environment(folder: Path, assets: Assets, local_htmx: bool, live: bool = False) -> Environment:
+    """`live` pages follow the edits of their notes."""
     env = Environment(
         loader=FileSystemLoader(folder),
         auto_reload=False,
@@ -58,6 +59,7 @@ def environment(folder: Path, assets: Assets, local_htmx: bool) -> Environment:
         "version": __version__,
         "style": assets.style,
         "script": assets.script,
+        "live": live,
         "htmx": _htmx(assets.htmx, local_htmx),
     }
     return env

@@ -23,14 +23,16 @@ from app.web.widget_views import problem_views
 from app.web.words import Words
 
 
-def made_once(report: Report) -> Callable[[], Index]:
-    """The index of a garden: whoever asks first makes it, the others wait for it."""
+def made_once(report: Report, before: Callable[[], Index] | None = None) -> Callable[[], Index]:
+    """The index of a garden: whoever asks first makes it, from what was made `before`; the others wait for it."""
     lock, made = threading.Lock(), list[Index]()
+    earlier = [before] if before else []
 
     def index() -> Index:
         with lock:
             if not made:
-                made.append(Index.of(report.garden.notes(), report.concepts))
+                last = earlier.pop()() if earlier else None
+                made.append(Index.of(report.garden.notes(), report.concepts, last))
             return made[0]
 
     return index

@@ -153,6 +153,11 @@ WORDS: dict[str, Text] = {
         "无法显示改动：在这里已知的历史中找不到当时所译的文本。",
     ),
     "health": Text("Health of the garden", "花园体检"),
+    "faults": Text("The garden cannot be grown yet", "花园还不能长成"),
+    "faults_lead": Text(
+        "These have to be mended first. The page follows as soon as they are.",
+        "先改好下面这些；一改好，这一页就会跟着更新。",
+    ),
     "health_lead": Text(
         "What is known to be missing, late or wrong in this garden, said in public.",
         "这座花园里已知的缺漏、滞后与出入，公开列在这里。",

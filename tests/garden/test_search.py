@@ -351,10 +351,9 @@ def test_an_edited_index_equals_one_made_afresh(start: list[Note], edits: list[t
     for written, one in edits:
         if written:
             notes[one.language, one.slug] = one
-            index = index.changed(one)
         else:
             notes.pop((one.language, one.slug), None)
-            index = index.without(one.language, one.slug)
+        index = Index.of(notes.values(), KNOWN, index)
         fresh = Index.of(notes.values(), KNOWN)
         assert index == fresh
         for query in ("momentum", "恢复", "momentun", "cafe", "cold"):
