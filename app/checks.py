@@ -13,7 +13,7 @@ from typing import Any
 
 from app.content.concepts import read_concepts
 from app.content.note import Concept, Embed, Note, Ran
-from app.content.reader import read_notes
+from app.content.reader import Kept, read_notes
 from app.errors import Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, Result
@@ -64,6 +64,8 @@ class Report:
     """Results that are known: of exact ran numbers as computed, of measured states as recorded by the same code."""
     measured: Measured
     experiments: Mapping[str, Experiment]
+    kept: Kept | None = None
+    """Where what is worked out of the garden is kept for the next start."""
 
     def outcome(self, experiment: Experiment, params: Params) -> Result | None:
         return self.outcomes.get(key((experiment, params)))
@@ -94,6 +96,7 @@ def check(
     calendar: Calendar | None = None,
     read: tuple[tuple[Note, ...], tuple[Fault, ...]] | None = None,
     before: Report | None = None,
+    kept: Kept | None = None,
 ) -> Report:
     """Every fault at once. `run` computes exact experiments, in this process when it is left out.
 
@@ -102,9 +105,8 @@ def check(
     """
     notes, faults = read or read_notes(content, default_language)
     concepts, more = read_concepts(content)
-    garden = grow(
-        map(calendar.dated, notes) if calendar else notes, concepts, drafts=drafts, before=before and before.garden
-    )
+    seen = map(calendar.dated, notes) if calendar else notes
+    garden = grow(seen, concepts, drafts=drafts, before=before.garden if before else None)
     measured = Measured.read(content / MEASURED)
     desk = _Desk(garden, concepts, experiments, measured, run or _in_place, before.outcomes if before else {})
     late = behind(garden, default_language)
@@ -112,7 +114,7 @@ def check(
     named = sorted(replace(fault, file=f"{content.resolve().name}/{fault.file}") for fault in found)
     stops = tuple(fault for fault in named if fault.stops)
     warns = tuple(fault for fault in named if not fault.stops)
-    return Report(content, garden, concepts, stops, warns, desk.outcomes, measured, experiments)
+    return Report(content, garden, concepts, stops, warns, desk.outcomes, measured, experiments, kept)
 
 
 def needed(report: Report) -> tuple[State, ...]:

@@ -4,6 +4,7 @@ Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
 """
 
 import contextlib
+import gc
 import json
 import logging
 import sys
@@ -60,6 +61,7 @@ def serve(
     """Serve the garden."""
     settings = read_settings(content=content, host=host, port=port, workers=workers, drafts=drafts)
     log_as(settings)
+    gc.disable()  # until the garden stands: of all that is made till then nothing is garbage
     if reload:
         live = create_live(settings, say_report)
         server = uvicorn.Server(listening(settings, live))

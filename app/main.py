@@ -76,6 +76,7 @@ class Gardener:
                 settings.drafts,
                 read=read,
                 before=self._last,
+                kept=self.store,
             )
         self._last = found
         return found

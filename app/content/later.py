@@ -7,20 +7,12 @@ T = TypeVar("T", covariant=True)
 
 
 class Later(Sequence[T]):
-    """Equal to the tuple that `load` returns, which is called once at most for each thread that is first."""
+    """Equal to the tuple that `load` returns; `load` is asked each time, and remembers what is in use."""
 
-    __slots__ = ("_load", "_whole")
+    __slots__ = ("load",)
 
     def __init__(self, load: Callable[[], tuple[T, ...]]) -> None:
-        self._load: Callable[[], tuple[T, ...]] | None = load
-        self._whole: tuple[T, ...] = ()
-
-    @property
-    def whole(self) -> tuple[T, ...]:
-        if (load := self._load) is not None:
-            self._whole = load()
-            self._load = None  # only now: whoever asks meanwhile loads too
-        return self._whole
+        self.load = load
 
     @overload
     def __getitem__(self, at: int) -> T: ...
@@ -29,23 +21,23 @@ class Later(Sequence[T]):
     def __getitem__(self, at: slice) -> tuple[T, ...]: ...
 
     def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
-        return self.whole[at]
+        return self.load()[at]
 
     def __len__(self) -> int:
-        return len(self.whole)
+        return len(self.load())
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self.whole)
+        return iter(self.load())
 
     def __eq__(self, other: object) -> bool:
-        return self.whole == (other.whole if isinstance(other, Later) else other)
+        return self.load() == (other.load() if isinstance(other, Later) else other)
 
     def __hash__(self) -> int:
-        return hash(self.whole)
+        return hash(self.load())
 
     def __repr__(self) -> str:
-        return repr(self.whole)
+        return repr(self.load())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it stands for."""
-        return tuple, (self.whole,)
+        return tuple, (self.load(),)

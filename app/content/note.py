@@ -144,6 +144,8 @@ class Note:
     embeds: tuple[Embed, ...] = field(default=())
     transclusions: tuple[Transclusion, ...] = field(default=())
     """Like the embeds those of the body, to be seen without loading it."""
+    digest: str = ""
+    """Of all that it was made of: its file, its slug, and what it asked of other files; empty for one made by hand."""
     anchors: tuple[Section, ...] = field(default=())
     """Paragraphs and other blocks that `^id` names in the text, under `block-id`; their level is 0."""
 

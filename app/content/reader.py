@@ -12,9 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
-from app.content.answers import hold
+from cachetools import LRUCache, cached
+
+from app.content.answers import Answers, hold
 from app.content.files import Files, Listing, Source, walk
 from app.content.later import Later
 from app.content.note import Note
@@ -24,6 +27,8 @@ from app.language import Language
 
 SETTLED = 2_000_000_000
 """Nanoseconds: what is read so long after its time says that it was written cannot have been written again unseen."""
+IN_USE = 512
+"""Bodies that stay loaded."""
 BATCH = 500
 """Notes that are kept at once."""
 NOTE, BODY = "note", "body"
@@ -62,6 +67,11 @@ class Sight:
     at: int
     """When it was looked at."""
 
+    @property
+    def shut(self) -> "Sight":
+        """Without its bytes."""
+        return Sight(self.source, self.key, None, self.stamp, self.at)
+
 
 @dataclass(frozen=True)
 class Known:
@@ -87,6 +97,8 @@ class Reader:
         self.parsed: tuple[str, ...] = ()
         """The files that had to be parsed when it read last."""
         self._known: dict[str, Known] = {}
+        self._bodies: LRUCache[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = LRUCache(IN_USE)
+        self._lock = Lock()
         self._listing: Listing | None = None
 
     def read(self, watch: Watch = unwatched) -> tuple[tuple[Note, ...], tuple[Fault, ...]]:
@@ -103,9 +115,8 @@ class Reader:
         self._listing = listing
         self.parsed = tuple(sight.source.path for sight in new)
         if self.kept and new:
-            used = [one.sight.key for one in self._known.values()]
-            for kind in (NOTE, BODY):
-                self.kept.prune(kind, used)
+            self.kept.prune(NOTE, [one.sight.key for one in self._known.values()])
+            self.kept.prune(BODY, [one.read.note.digest for one in self._known.values() if one.read.note])
         reads = [one.read for one in self._known.values()]
         unopened = (one for one in looks if isinstance(one, Fault))
         faults = (*listing.faults, *unopened, *(fault for one in reads for fault in one.faults))
@@ -120,7 +131,8 @@ class Reader:
             last = self._known.get(source.path)
             if last and (last.sight.source, last.sight.stamp) == (source, stamp) and last.sight.at - stamp[0] > SETTLED:
                 return last.sight
-            data = Path(path).read_bytes()
+            with open(path, "rb") as file:
+                data = file.read()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -142,7 +154,7 @@ class Reader:
         last = self._known.get(path)
         if last is not None and last.sight.key == sight.key:
             if same or hold(files, path, last.read.answers):
-                return last if sight is last.sight else Known(replace(sight, data=None), last.read)
+                return last if sight is last.sight else Known(sight.shut, last.read)
             return None
         if row is None and self._known and self.kept:
             row = self.kept.get(NOTE, sight.key)
@@ -151,47 +163,44 @@ class Reader:
         made: Read = pickle.loads(row)
         if not hold(files, path, made.answers):
             return None
-        return Known(replace(sight, data=None), self._whole(made, sight.data, sight, files))
+        return Known(sight.shut, self._whole(made, sight.data, sight, files))
 
     def _whole(self, made: Read, data: bytes, sight: Sight, files: Files) -> Read:
-        """With the text of its file again, and with a body that is loaded when somebody looks into it."""
+        """With the text of its file, and where bodies are kept with one that is loaded when somebody looks into it."""
         if made.note is None:
             return made
-        text = data.decode()
+        if self.kept is None:
+            return replace(made, note=self.finish(made.note))
+        kept, text, digest = self.kept, data.decode(), made.note.digest
 
+        @cached(self._bodies, key=lambda: digest, lock=self._lock)
         def load() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-            found = self.kept.get(BODY, sight.key) if self.kept else None
+            found = kept.get(BODY, digest)
             if found is None:
                 anew, _ = note(text, sight.source, files)
                 return tuple(anew.body), tuple(anew.passages)
-            whole: tuple[tuple[Any, ...], tuple[Any, ...]] = pickle.loads(zlib.decompress(found))
-            return whole
+            parts: tuple[tuple[Any, ...], tuple[Any, ...]] = pickle.loads(zlib.decompress(found))
+            return parts
 
-        both = Later(load)
-        body, passages = Later(lambda: both[0]), Later(lambda: both[1])
-        return self._finished(replace(made, note=replace(made.note, source=text, body=body, passages=passages)))
-
-    def _finished(self, made: Read) -> Read:
-        done = made.note and self.finish(made.note)
-        return made if done is made.note else replace(made, note=done)
+        body, passages = Later(lambda: load()[0]), Later(lambda: load()[1])
+        whole = replace(made.note, source=text, body=body, passages=passages)
+        return Read(self.finish(whole), made.faults, made.answers)
 
     def _parse(self, sights: list[Sight], files: Files) -> Iterator[Known]:
-        packed: dict[str, tuple[bytes, bytes]] = {}
-        for sight in sights:
+        rows: dict[str, bytes] = {}
+        bodies: dict[str, bytes] = {}
+        for at, sight in enumerate(sights, 1):
             made = read(sight.data or b"", sight.source, files)
+            if made.note:
+                made = replace(made, note=replace(made.note, digest=_digest(sight.key, made.answers)))
             if self.kept:
-                packed[sight.key] = _packed(made)
-            if len(packed) == BATCH:
-                self._keep(packed)
-                packed = {}
-            yield Known(replace(sight, data=None), self._finished(made))
-        self._keep(packed)
-
-    def _keep(self, packed: Mapping[str, tuple[bytes, bytes]]) -> None:
-        """Bodies first: a note is restored only where its body is there too."""
-        if self.kept:
-            self.kept.put(BODY, {key: body for key, (_, body) in packed.items()})
-            self.kept.put(NOTE, {key: row for key, (row, _) in packed.items()})
+                rows[sight.key] = _light(made)
+                bodies |= {made.note.digest: _body(made.note)} if made.note else {}
+            if self.kept and (at % BATCH == 0 or at == len(sights)):
+                self.kept.put(BODY, bodies)
+                self.kept.put(NOTE, rows)
+                rows, bodies = {}, {}
+            yield Known(sight.shut, self._whole(made, sight.data or b"", sight, files))
 
 
 def read_notes(folder: Path, default_language: Language) -> tuple[tuple[Note, ...], tuple[Fault, ...]]:
@@ -203,9 +212,15 @@ def _key(source: Source, data: bytes) -> str:
     return blake2b(named.encode(errors="surrogateescape") + data, digest_size=16).hexdigest()
 
 
-def _packed(made: Read) -> tuple[bytes, bytes]:
-    """What a garden is grown from, and what only the note's own page and a search need."""
-    whole = made.note
-    light = whole and replace(whole, source="", body=(), passages=())
-    body = (tuple(whole.body), tuple(whole.passages)) if whole else ((), ())
-    return pickle.dumps(replace(made, note=light), 5), zlib.compress(pickle.dumps(body, 5), 1)
+def _digest(key: str, answers: Answers) -> str:
+    return blake2b(repr((key, sorted(answers.items()))).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+
+
+def _light(made: Read) -> bytes:
+    """What a garden is grown from: all but what stands in the file, and in the body."""
+    return pickle.dumps(replace(made, note=made.note and replace(made.note, source="", body=(), passages=())), 5)
+
+
+def _body(note: Note) -> bytes:
+    """What only the note's own page and a search need."""
+    return zlib.compress(pickle.dumps((tuple(note.body), tuple(note.passages)), 5), 1)

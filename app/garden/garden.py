@@ -256,10 +256,10 @@ def _trail(garden: Garden, note: Note) -> Trail:
             faults.append(_unwritten(garden, note, target, line))
             continue
         aims[aim.file] = aim
-        if _lacks(aim, section):
-            faults.append(_no_section(note, line, aim, section or ""))
+        known = section_of(aim, section)
+        if section and known is None and _lacks(aim, section):
+            faults.append(_no_section(note, line, aim, section))
         elif aim.slug != note.slug:
-            known = section_of(aim, section)
             links.append((aim, Backlink(note, sentence, known.id if known else None, line)))
     return Trail(note, tuple(links), tuple(aims.values()), tuple(faults))
 

@@ -15,10 +15,11 @@ from itertools import chain
 from typing import Literal
 
 from app.content.note import Concept, Growth, Note
+from app.content.reader import Kept
 from app.garden.folding import Fold, folded, unaccented
 from app.garden.names import key
 from app.garden.near import MOST_TERMS, Meaning, Spellings, meanings, near, spellings
-from app.garden.sheets import Sheet, having, lines, sheet
+from app.garden.sheets import Sheet, having, lines, sheets_of
 from app.garden.slips import words
 from app.garden.snippets import Pieces, marked, snippet
 from app.language import LANGUAGES, Language
@@ -68,14 +69,23 @@ class Index:
     _spellings: Spellings
 
     @classmethod
-    def of(cls, notes: Iterable[Note], concepts: Mapping[str, Concept], before: "Index | None" = None) -> "Index":
-        """Takes over from the index `before` what it has of the very same notes."""
-        same = before is not None and before.concepts == concepts
-        had = {id(one.note): one for sheets in before._sheets.values() for one in sheets} if before and same else {}
-        every = sorted((had.get(id(note)) or sheet(note, concepts) for note in notes), key=_slug)
-        sheets = {language: tuple(one for one in every if one.note.language == language) for language in LANGUAGES}
+    def of(
+        cls,
+        notes: Iterable[Note],
+        concepts: Mapping[str, Concept],
+        before: "Index | None" = None,
+        kept: Kept | None = None,
+    ) -> "Index":
+        """Takes over what the index `before` has of the very same notes, and what was kept of equal ones."""
+        had = {id(one.note): one for one in before.all} if before and before.concepts == concepts else {}
+        every = sorted(sheets_of(notes, concepts, had, kept), key=_slug)
+        by_language = {known: tuple(one for one in every if one.note.language == known) for known in LANGUAGES}
         vocabulary = Counter(chain.from_iterable(_title_words(one) for one in every))
-        return cls(concepts, sheets, vocabulary, spellings(concepts))
+        return cls(concepts, by_language, vocabulary, spellings(concepts))
+
+    @property
+    def all(self) -> Iterator[Sheet]:
+        return chain.from_iterable(self._sheets.values())
 
     def search(
         self,

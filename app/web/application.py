@@ -39,6 +39,8 @@ from app.web.shelf import Kept, Shelf
 from app.web.site import Site
 from app.web.slots import Slots
 
+WARM_UP = 0.3
+"""Seconds after the start in which readers of the first pages have the processor for themselves."""
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -124,14 +126,22 @@ def open_site(
 async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
     """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here."""
     gc.freeze()  # what stands for good is never searched for garbage, which would hold up a reader for some 60 ms
+    gc.enable()
     site.laboratory.start()
     again = asyncio.ensure_future(measure_again(site, kept))
-    asyncio.get_running_loop().run_in_executor(None, site.index)  # or the first search would wait for it
+    warm = asyncio.ensure_future(warm_up(site))
     try:
         yield
     finally:
         again.cancel()
+        warm.cancel()
         site.laboratory.close()
+
+
+async def warm_up(site: Site) -> None:
+    """Behind the first page, and before the first search, which would wait for it."""
+    await asyncio.sleep(WARM_UP)
+    await asyncio.to_thread(site.index)
 
 
 async def measure_again(site: Site, kept: Kept) -> None:

@@ -148,6 +148,7 @@ class Live:
         """What a garden needs that no page waits for."""
         if self.site is not None:
             gc.freeze()
+            gc.enable()
             await asyncio.to_thread(self.site.index)
             await measure_again(self.site, self._kept)
 

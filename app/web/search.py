@@ -32,7 +32,7 @@ def made_once(report: Report, before: Callable[[], Index] | None = None) -> Call
         with lock:
             if not made:
                 last = earlier.pop()() if earlier else None
-                made.append(Index.of(report.garden.notes(), report.concepts, last))
+                made.append(Index.of(report.garden.notes(), report.concepts, last, report.kept))
             return made[0]
 
     return index

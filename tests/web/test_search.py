@@ -495,5 +495,8 @@ def test_an_index_is_made_before_anyone_searches(notes: Path, makings: list[str]
     with garden(notes) as client:
         assert client.get("/api/search?q=heat").json()["total"] == 1
     with garden(notes):
-        pass
+        deadline = time.monotonic() + 10
+        while len(makings) < 2:
+            assert time.monotonic() < deadline, "nothing was made behind the first pages"
+            time.sleep(0.02)
     assert makings == ["in a thread"] * 2
