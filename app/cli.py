@@ -30,6 +30,7 @@ from app.garden.dates import dates, write_index
 from app.garden.digests import digests, write_old_sections
 from app.garden.garden import Garden, grow
 from app.garden.history import write_histories
+from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
@@ -136,6 +137,36 @@ def index(content: Content = None) -> None:
         f"{escape(str(path))}: {len(calendar.files)} files dated, {changes} changes, {old} sections as they were "
         f"translated; the repository is {calendar.repository}"
     )
+
+
+@app.command()
+def new(
+    title: Annotated[str, typer.Argument(help="The note's title.")],
+    content: Content = None,
+    language: Annotated[
+        Language | None, typer.Option(help="Language of the note; the default language.", show_default=False)
+    ] = None,
+    slug: Annotated[
+        str | None,
+        typer.Option(help="Its address; that of a note in the other language, to translate it.", show_default=False),
+    ] = None,
+) -> None:
+    """Begin a note, and print the path of its file."""
+    settings = read_settings(content=content)
+    garden = grown(settings, drafts=True)
+    try:
+        begun = seed(garden, title, language or settings.default_language, settings.default_language, slug)
+        path = settings.content / begun.file
+        with path.open("x", encoding="utf-8") as file:
+            file.write(begun.text)
+    except Unplantable as wrong:
+        cannot(str(wrong))
+    except FileExistsError:
+        cannot(f"{path} is there already; give another title, or another --slug")
+    except OSError as error:
+        cannot(f"{path} cannot be written: {error.strerror}")
+    typer.echo(path)
+    note.print("It is served as soon as it is written: perennial serve --reload")
 
 
 @app.command()
