@@ -192,10 +192,13 @@ def _order(kind: str, data: dict[str, Any]) -> int:
 
 
 def _homes(graph: "nx.Graph[str]", spots: dict[str, _Spot], ring: Sequence[_Spot]) -> dict[str, str | None]:
-    """The section that each concept stands beside: the one that marks it first, else the first that names it."""
+    """The section that each concept stands beside: its `home`, or the one that marks it first, else names it first."""
     rank = {spot.id: at for at, spot in enumerate(ring)}
     homes: dict[str, str | None] = {}
     for id in (spot.id for spot in spots.values() if spot.kind == "concept"):
+        if graph.nodes[id].get("home") in rank:
+            homes[id] = graph.nodes[id]["home"]
+            continue
         touched = [other for other in graph[id] if other in rank]
         first = min(
             touched, key=lambda other: (graph.edges[id, other].get("kind") != "marks", rank[other]), default=None

@@ -83,6 +83,14 @@ class Index:
         vocabulary = Counter(chain.from_iterable(_title_words(one) for one in every))
         return cls(concepts, by_language, vocabulary, spellings(concepts))
 
+    def naming(self) -> dict[tuple[Language, str], tuple[str, ...]]:
+        """The concepts that each note marks or plainly names, by its language and slug."""
+        return {(one.note.language, one.note.slug): one.concepts for one in self.all}
+
+    def speaking_of(self, concept: str, language: Language) -> tuple[Note, ...]:
+        """The notes of a language that mark or plainly name a concept, by their slugs."""
+        return tuple(one.note for one in self._sheets[language] if concept in one.concepts)
+
     @property
     def all(self) -> Iterator[Sheet]:
         return chain.from_iterable(self._sheets.values())

@@ -24,11 +24,13 @@ from app import __version__
 from app.checks import Report, needed
 from app.errors import LaboratoryError
 from app.experiments import EXPERIMENTS
+from app.garden.atlas import View
+from app.garden.pictures import Pictures
 from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, downloads, feeds, notes, previews, problems, search, tending, widgets
+from app.web import api, concepts, downloads, feeds, notes, previews, problems, search, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.missed import Watch
@@ -74,7 +76,7 @@ def wired(site: Site, kept: Kept) -> ASGIApp:
     )
     problems.install(app, site)
     add_plain_routes(app, site)
-    for room in (api, search, widgets, feeds, tending, notes, previews):
+    for room in (api, search, widgets, feeds, concepts, tending, notes, previews):
         app.include_router(room.routes(site))
     app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
     inner: ASGIApp = Bodies(Watch(app, site.missed), settings.upload_limit * 1024)
@@ -101,11 +103,13 @@ def open_site(
         if record is not None and record.digest == experiment.digest:
             where = {"platform": record.processor, **record.versions, "processor": record.processor}
             laboratory.keep(experiment, params, Outcome(record.result, None, where))
+    index = search.made_once(report, before.index if before else None)
     of_this_garden: dict[str, Any] = {
         "report": report,
         "files": frozenset(file for note in report.garden.notes() for file in note.files),
         "records": Records(settings.content, settings.drafts),
-        "index": search.made_once(report, before.index if before else None),
+        "index": index,
+        "pictures": Pictures(report.garden, report.concepts, lambda: index().naming(), report.kept),
     }
     if before is not None:
         return replace(before, **of_this_garden)
@@ -142,6 +146,8 @@ async def warm_up(site: Site) -> None:
     """Behind the first page, and before the first search, which would wait for it."""
     await asyncio.sleep(WARM_UP)
     await asyncio.to_thread(site.index)
+    for language in LANGUAGES:
+        site.pictures.drawing(language, View())
 
 
 async def measure_again(site: Site, kept: Kept) -> None:

@@ -1,21 +1,25 @@
-"""The concept network of a note: the picture, a panel for each node, and the same as a list."""
+"""The concept network of a note, or of the garden: the picture, a panel for each node, and the same as a list."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.content.note import Note
 from app.garden.layout import Picture, place
 from app.garden.network import network
-from app.web.addresses import at
-from app.web.note_views import OccurrenceView, occurrence_views
+from app.garden.pictures import Drawn
+from app.language import Language, other
+from app.web.addresses import at, note_address
+from app.web.note_views import TAGS, OccurrenceView, occurrence_views
 from app.web.site import Site
+from app.web.words import Words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Panel:
     """What pressing a node shows."""
 
     node: str
-    """As in the graph: `note`, `section:ID`, `concept:ID`."""
+    """As in the graph: `note`, `section:ID`, `concept:ID`; in the garden's network `note:SLUG`."""
     kind: str
     id: str
     """Of its element."""
@@ -23,17 +27,31 @@ class Panel:
     meaning: str
     page: str
     """The address of a page of its own, or nothing."""
-    anchor: str
-    """Where it stands in the note, or nothing."""
-    occurrences: tuple[OccurrenceView, ...]
     search: str
     """What the filter looks in: its label and other spellings."""
+    anchor: str = ""
+    """Where it stands in the note, or nothing."""
+    occurrences: tuple[OccurrenceView, ...] = ()
+    growth: str = ""
+    lang: str = ""
+    """Of the label, where that is not the page's."""
+    beside: tuple[tuple[str, str], ...] = ()
+    """Label and panel of each node that it is joined to."""
+    around: str = ""
+    """The address of the network around it."""
 
 
 @dataclass(frozen=True)
 class NetworkView:
     picture: Picture
     panels: dict[str, Panel]
+    total: int
+    """Nodes that there are, in the picture or not."""
+    kinds: tuple[str, ...]
+    """Of nodes and lines: what can be switched off."""
+    caption: str
+    listed: tuple[tuple[str, tuple[str, ...]], ...]
+    """The same as a list: a node, and what it is joined to."""
 
 
 def network_view(site: Site, note: Note) -> NetworkView | None:
@@ -56,4 +74,49 @@ def network_view(site: Site, note: Note) -> NetworkView | None:
             occurrences=occurrence_views(note, data.get("places", ())),
             search=" ".join((data["label"], *spellings)),
         )
-    return NetworkView(place(graph), panels)
+    concepts = (panel for panel in panels.values() if panel.kind == "concept")
+    listed = tuple((one.node, tuple(dict.fromkeys(place.section for place in one.occurrences))) for one in concepts)
+    kinds = ("section", "concept", "repeats")
+    return NetworkView(place(graph), panels, len(panels), kinds, Words(note.language).network_caption, listed)
+
+
+def garden_network_view(site: Site, language: Language, drawn: Drawn, around: Callable[[str], str]) -> NetworkView:
+    """The garden's network; `around` gives the address of what surrounds a node."""
+    shown = {node: _garden_panel(site, language, drawn, node, around(node)) for node in drawn.graph}
+    panels = dict(sorted(shown.items(), key=lambda item: (item[1].kind, item[1].label)))
+    listed = tuple((node, tuple(label for label, _ in panel.beside)) for node, panel in panels.items())
+    kinds = ("note", "concept", "repeats", "links")
+    return NetworkView(drawn.picture, panels, drawn.total, kinds, Words(language).garden_caption, listed)
+
+
+def _garden_panel(site: Site, language: Language, drawn: Drawn, node: str, around: str) -> Panel:
+    data = drawn.graph.nodes[node]
+    beside = sorted((drawn.graph.nodes[near]["label"], f"#{_panel_id(near)}") for near in drawn.graph[node])
+    if data["what"] == "concept":
+        concept = site.report.concepts[data["id"]]
+        spellings = (*concept.also.get(language, ()), concept.label.en, concept.label.zh)
+        meaning, page, growth, lang = concept.meaning[language], at(language, "concepts", concept.id), "", ""
+    else:
+        garden = site.report.garden
+        note = garden.note(language, data["id"]) or garden.note(other(language), data["id"])
+        assert note is not None
+        spellings = (note.title, note.slug, *note.aliases)
+        meaning, page, growth = note.summary, note_address(note), note.growth
+        lang = TAGS[note.language] if note.language != language else ""
+    return Panel(
+        node=node,
+        kind=data["what"],
+        id=_panel_id(node),
+        label=data["label"],
+        meaning=meaning,
+        page=page,
+        search=" ".join(spellings),
+        growth=growth,
+        lang=lang,
+        beside=tuple(beside),
+        around=around,
+    )
+
+
+def _panel_id(node: str) -> str:
+    return f"node-{node.replace(':', '-', 1)}"

@@ -81,7 +81,7 @@ class OccurrenceView:
 
 @dataclass(frozen=True)
 class ConceptView:
-    """A concept with every place where the garden speaks of it."""
+    """A concept with the places where the garden speaks of it."""
 
     id: str
     label: str
@@ -90,15 +90,15 @@ class ConceptView:
     other_label: str
     notes: tuple[tuple[str, str, tuple[OccurrenceView, ...]], ...]
     """Title, address and occurrences, note by note."""
-
-    @property
-    def count(self) -> int:
-        return sum(len(occurrences) for _, _, occurrences in self.notes)
+    more: tuple[tuple[str, str], ...]
+    """Title and address of the notes whose sentences are not shown here."""
 
 
 NAMES = {"en": "English", "zh": "中文"}
 SHORT = {"en": "EN", "zh": "中"}
 TAGS = {"en": "en", "zh": "zh-Hans"}
+MOST_NOTES = 60
+"""Notes whose sentences the page of a concept shows."""
 
 
 def card(note: Note, language: Language) -> NoteCard:
@@ -121,12 +121,13 @@ def listed(site: Site, language: Language) -> tuple[Note, ...]:
 
 
 def concept_view(site: Site, concept: Concept, language: Language) -> ConceptView:
+    """Reads the index: to be called in a thread."""
+    speaking = site.index().speaking_of(concept.id, language)
     notes = []
-    for note in site.report.garden.notes(language):
+    for note in speaking[:MOST_NOTES]:
+        href = note_address(note)
         found = places(note, site.report.concepts).get(concept.id, ())
-        if found:
-            href = note_address(note)
-            notes.append((note.title, href, occurrence_views(note, found, href)))
+        notes.append((note.title, href, occurrence_views(note, found, href)))
     return ConceptView(
         concept.id,
         concept.label[language],
@@ -134,6 +135,7 @@ def concept_view(site: Site, concept: Concept, language: Language) -> ConceptVie
         tuple(concept.also.get(language, ())),
         concept.label["en" if language == "zh" else "zh"],
         tuple(notes),
+        tuple((note.title, note_address(note)) for note in speaking[MOST_NOTES:]),
     )
 
 

@@ -1,4 +1,4 @@
-"""The garden's home, its notes and concepts, and the files that notes refer to."""
+"""The garden's home, its notes, and the files that notes refer to."""
 
 import asyncio
 import mimetypes
@@ -23,7 +23,6 @@ from app.web.note_views import (
     Block,
     backlink_views,
     card,
-    concept_view,
     listed,
     parted,
     prose_html,
@@ -62,29 +61,6 @@ def routes(site: Site) -> APIRouter:
         )
         view = {"by_growth": [pair for pair in by_growth if pair[1]], "by_date": by_date}
         return page(site, request, "home.html", frame, view)
-
-    @router.get("/{language:language}/concepts")
-    def concepts(request: Request, language: Language) -> Response:
-        words = Words(language)
-        views = [concept_view(site, concept, language) for concept in site.report.concepts.values()]
-        frame = Frame(
-            language,
-            words.concepts,
-            words.concepts_lead,
-            f"/{language}/concepts",
-            f"/{other(language)}/concepts",
-            "concepts",
-        )
-        return page(site, request, "concepts.html", frame, {"concepts": views})
-
-    @router.get("/{language:language}/concepts/{id}")
-    def concept(request: Request, language: Language, id: str) -> Response:
-        if id not in site.report.concepts:
-            raise NotFound(id)
-        view = concept_view(site, site.report.concepts[id], language)
-        path = f"/concepts/{id}"
-        frame = Frame(language, view.label, view.meaning, f"/{language}{path}", f"/{other(language)}{path}", "concepts")
-        return page(site, request, "concept.html", frame, {"concept": view})
 
     @router.get("/{language:language}/{slug}.md")
     def source(language: Language, slug: str) -> Response:

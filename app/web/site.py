@@ -9,8 +9,10 @@ from markupsafe import Markup
 from app.checks import Report, Shown
 from app.content.note import Note, Ran
 from app.experiments.experiment import Result
+from app.garden.pictures import Pictures
 from app.garden.search import Index
 from app.laboratory import Laboratory
+from app.language import Language
 from app.measured import Key, key
 from app.settings import Settings
 from app.web.assets import Assets
@@ -35,9 +37,15 @@ class Site:
     """The past of the notes."""
     index: Callable[[], Index]
     """What search reads, made when it is first asked for: call it in a thread."""
+    pictures: Pictures
+    """Of the garden's network, drawn behind the scenes."""
     missed: Missed = field(default_factory=Missed)
     here: dict[Key, Result] = field(default_factory=dict)
     """What measured experiments on record gave in this very place, once they have run."""
+
+    def naming(self) -> dict[tuple[Language, str], tuple[str, ...]]:
+        """The concepts that each note speaks of; reads the index."""
+        return self.index().naming()
 
     def shown(self, note: Note, ran: Ran) -> Shown:
         """What a page says of a ran number; both values where a measured one came out otherwise here."""

@@ -15,7 +15,7 @@ for (const network of document.querySelectorAll("[data-network]")) {
     for (const edge of edges)
       edge.toggleAttribute("data-off", off.includes(edge.dataset.kind) || !shown.has(edge.dataset.from) || !shown.has(edge.dataset.to));
     for (const entry of entries) entry.hidden = !shown.has(entry.dataset.entry);
-    counter.textContent = `${shown.size} / ${nodes.length}`;
+    counter.textContent = `${shown.size} / ${counter.dataset.shown}`;
   };
   network.querySelector("[data-tools]").hidden = false;
   const pan = network.querySelector(".pan");

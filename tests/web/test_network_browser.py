@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import expect
 
 from app.web.assets import HTMX_CDN, HTMX_INTEGRITY
-from tests.conftest import ROOT, Reader, sha384
+from bench.vault import write_vault
+from tests.conftest import ROOT, Reader, served, sha384
 
 BOXES = """() => [...document.querySelectorAll('svg.network text, svg.network circle')].map((shape) => {
     const box = shape.getBBox();
@@ -24,15 +25,29 @@ BOXES = """() => [...document.querySelectorAll('svg.network text, svg.network ci
 })"""
 
 
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(write_vault(tmp_path_factory.mktemp("vault"), 300)) as address:
+        yield address
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("network", ["of a note", "of the garden", "around a note", "of concepts"])
 def test_no_label_of_the_network_overlaps_another_or_a_node(
-    article: str, reader: Callable[..., Reader], language: str, width: int
+    article: str, vault: str, reader: Callable[..., Reader], language: str, width: int, network: str
 ) -> None:
-    page = reader(viewport={"width": width, "height": 900}).open(f"{article}/{language}/why-training-results-change")
+    address, least = {
+        "of a note": (f"{article}/{language}/why-training-results-change", 40),
+        "of the garden": (f"{vault}/{language}/concepts", 100),
+        "around a note": (f"{vault}/{language}/concepts?around=note:note-00003", 8),
+        "of concepts": (f"{vault}/{language}/concepts?kind=concept", 40),
+    }[network]
+    page = reader(viewport={"width": width, "height": 900}).open(address)
+    expect(page.locator("svg.network")).to_be_attached(timeout=20_000)
     boxes = page.evaluate(BOXES)
     labels = [box for box in boxes if box["kind"] == "text"]
-    assert len(labels) > 40
+    assert len(labels) >= least
     overlaps = [
         (one["name"], two["name"])
         for at, one in enumerate(labels)
@@ -82,6 +97,26 @@ def test_the_list_says_the_same_as_the_picture(article: str, reader: Callable[..
     names = {drawn.nth(at).get_attribute("aria-label") for at in range(drawn.count())}
     page.locator(".network-list summary").click()
     assert set(page.locator(".network-list dt").all_inner_texts()) == names
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_network_of_the_garden_is_walked_through_by_its_links(
+    vault: str, reader: Callable[..., Reader], scripts: bool
+) -> None:
+    page = reader(java_script_enabled=scripts).open(f"{vault}/en/concepts")
+    expect(page.locator("svg.network")).to_be_attached(timeout=20_000)
+    shown = page.locator("svg.network [data-node]").count()
+    expect(page.locator("[data-shown]")).to_have_text(f"{shown} / 190")
+    page.locator('svg.network [data-node^="note:"]').first.focus()
+    page.keyboard.press("Enter")
+    panel = page.locator(".node:target")
+    expect(panel).to_be_visible()
+    title = panel.locator("h3").inner_text()
+    panel.get_by_role("link", name="the network around it").click()
+    expect(page.locator("p", has_text=f"The network around {title}.")).to_be_visible()
+    expect(page.locator('svg.network a[aria-label="' + title + '"]')).to_be_attached()
+    page.get_by_role("link", name="Budding", exact=True).click()
+    assert "growth=budding" in page.url and "around=note" in page.url
 
 
 def test_the_published_htmx_has_the_hash_that_pages_declare(

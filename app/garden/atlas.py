@@ -1,0 +1,155 @@
+"""Notes and concepts into the network of the whole garden, and a view of it into what one picture can show.
+
+A note and its translation are one node. A solid edge (`marks`) joins a note and a concept that it marks, a dashed one
+(`repeats`) a note and a concept that it only names, in either language; `links` joins notes of which one links to the
+other. No edge claims a cause.
+
+Nodes are called `note:SLUG` and `concept:ID` and carry `what` (`note` or `concept`), `id` and `label`; notes also the
+`growth` that is shown, `languages`, and their `tags` as keys of every spelling.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import networkx as nx
+
+from app.content.note import Concept, Growth
+from app.garden.garden import Address, Garden
+from app.garden.names import key
+from app.language import Language, other
+
+What = Literal["note", "concept"]
+MOST: Mapping[What, int] = {"note": 70, "concept": 50}
+"""Nodes of a picture, the best joined of those that a view asks for: a label needs its row, a reader an overview."""
+PARTNERS = 2
+"""Where concepts stand alone, each is joined to so many of those that most notes speak of together with it."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What of the network is asked for."""
+
+    kind: What | None = None
+    growth: Growth | None = None
+    tag: str | None = None
+    language: Language | None = None
+    around: str | None = None
+    """A node: it and what it is joined to."""
+
+
+def whole(
+    garden: Garden, concepts: Mapping[str, Concept], named: Mapping[Address, Iterable[str]], language: Language
+) -> "nx.Graph[str]":
+    """With labels in this language where there are any; `named` are the concepts that each note marks or names."""
+    graph: nx.Graph[str] = nx.Graph()
+    for id, concept in concepts.items():
+        graph.add_node(f"concept:{id}", what="concept", id=id, label=concept.label[language])
+    for slug in dict.fromkeys(note.slug for note in garden.notes()):
+        texts = [note for known in (language, other(language)) if (note := garden.note(known, slug))]
+        graph.add_node(
+            f"note:{slug}",
+            what="note",
+            id=slug,
+            label=texts[0].title,
+            growth=texts[0].growth,
+            languages=tuple(sorted(note.language for note in texts)),
+            tags=frozenset(key(tag) for note in texts for tag in note.tags),
+        )
+        marked = {mark.concept for note in texts for mark in note.marks}
+        for id in sorted({id for note in texts for id in named.get((note.language, slug), ())} | marked):
+            if id in concepts:
+                graph.add_edge(f"note:{slug}", f"concept:{id}", kind="marks" if id in marked else "repeats")
+    for note in garden.notes():
+        for link in garden.backlinks(note):
+            graph.add_edge(f"note:{link.note.slug}", f"note:{note.slug}", kind="links")
+    return graph
+
+
+def asked(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
+    """The nodes that a view asks for and their edges: filters of notes leave the concepts that those speak of."""
+    data = graph.nodes
+    notes = {
+        id
+        for id in graph
+        if data[id]["what"] == "note"
+        and view.growth in (None, data[id]["growth"])
+        and (view.tag is None or key(view.tag) in data[id]["tags"])
+        and (view.language is None or view.language in data[id]["languages"])
+    }
+    concepts = {id for id in graph if data[id]["what"] == "concept"}
+    if (view.growth, view.tag, view.language) != (None, None, None):
+        concepts = {id for id in concepts if not notes.isdisjoint(graph[id])}
+    within = (set() if view.kind == "concept" else notes) | (set() if view.kind == "note" else concepts)
+    if view.around is not None:
+        within = {view.around} | (within & set(graph[view.around]))
+    found: nx.Graph[str] = nx.Graph(graph.subgraph(within))
+    if view.kind == "concept" and view.around is None:
+        found.add_edges_from((one, two, {"kind": "repeats"}) for one, two in _together(graph, notes, concepts))
+    return found
+
+
+def pictured(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
+    """As much of it as one picture holds, for app/garden/layout.py: the parts that it plays are the `kind` of a node.
+
+    The node that a view is around, or the only note, stands in the middle. Else concepts stand inside, next to those
+    that the same notes speak of, and notes outside.
+    """
+    kept = [id for what in MOST for id in _best(graph, what, view.around)]
+    shown: nx.Graph[str] = nx.Graph(graph.subgraph(kept))
+    notes = [id for id in shown if shown.nodes[id]["what"] == "note"]
+    middle = view.around or (notes[0] if len(notes) == 1 else None)
+    ring = {id: at for at, id in enumerate(_neighbouring(shown), start=1)}
+    for id in shown:
+        inside = (shown.nodes[id]["what"] == "concept") is (middle is None)
+        shown.nodes[id]["kind"] = "note" if id == middle else "section" if inside else "concept"
+        shown.nodes[id]["order"] = ring.get(id, 0)
+    if middle is None:
+        nx.set_node_attributes(shown, _homes(shown, notes), "home")
+    return shown
+
+
+def _best(graph: "nx.Graph[str]", what: What, first: str | None) -> list[str]:
+    """Those with most edges, then by name; the first in any case."""
+    nodes = [id for id in graph if graph.nodes[id]["what"] == what]
+    return sorted(nodes, key=lambda id: (id != first, -graph.degree(id), id))[: MOST[what]]
+
+
+def _together(graph: "nx.Graph[str]", notes: Iterable[str], concepts: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Each concept with those that most notes speak of as well."""
+    wanted = set(concepts)
+    shared: dict[str, Counter[str]] = {id: Counter() for id in wanted}
+    for note in notes:
+        for one, two in combinations(sorted(wanted.intersection(graph[note])), 2):
+            shared[one][two] += 1
+            shared[two][one] += 1
+    for one in sorted(shared):
+        best = sorted(shared[one].items(), key=lambda item: (-item[1], item[0]))
+        yield from ((one, two) for two, _ in best[:PARTNERS])
+
+
+def _homes(graph: "nx.Graph[str]", notes: Iterable[str]) -> dict[str, str]:
+    """The concept that each note stands beside: of those it is joined to, the one with the fewest notes so far."""
+    count: Counter[str] = Counter()
+    homes: dict[str, str] = {}
+    for note in sorted(notes, key=lambda id: (graph.degree(id), id)):
+        near = [id for id in graph[note] if graph.nodes[id]["what"] == "concept"]
+        if near:
+            homes[note] = min(near, key=lambda id: (count[id], graph.edges[note, id]["kind"] != "marks", id))
+            count[homes[note]] += 1
+    return homes
+
+
+def _neighbouring(graph: "nx.Graph[str]") -> list[str]:
+    """The concepts in a row: the best joined first, each next to the one that shares most notes with it."""
+    left = {id: set(graph[id]) for id in graph if graph.nodes[id]["what"] == "concept"}
+    row: list[str] = []
+    while left:
+        near = left.pop(row[-1], set()) if row else set()
+        if not left:
+            break
+        best = min(left, key=lambda id: (-len(near & left[id]), -len(left[id]), id))
+        row.append(best)
+    return row

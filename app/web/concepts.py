@@ -1,0 +1,146 @@
+"""The concepts of the garden, and its network: what is asked of it stands in the address."""
+
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import TimeoutError as StillDrawing
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.content.note import GROWTHS
+from app.errors import Problem
+from app.experiments.experiment import query
+from app.experiments.parameters import Choice, Params
+from app.garden.atlas import View
+from app.garden.names import key
+from app.garden.pictures import Drawn
+from app.language import Language, Text, other
+from app.web.addresses import at
+from app.web.network_views import garden_network_view
+from app.web.note_views import NAMES, TAGS, concept_view
+from app.web.problems import NotFound
+from app.web.queries import pairs, written
+from app.web.rendering import Frame, page
+from app.web.search_queries import GROWTH, LANG, TAG, Plain, readable
+from app.web.search_views import MOST_TAGS, FilterLink
+from app.web.site import Site
+from app.web.widget_views import problem_views
+from app.web.words import Words
+
+PATIENCE = 0.2
+"""Seconds that a page waits for a picture that is being drawn behind it."""
+KIND = Choice(
+    name="kind",
+    label=Text("Kind of node", "节点的种类"),
+    default=None,
+    options=(("note", Text("notes", "笔记")), ("concept", Text("concepts", "概念"))),
+)
+AROUND = Plain(name="around", label=Text("Node in the middle", "居中的节点"), default=None)
+OF_NETWORK = (KIND, GROWTH, TAG, LANG, AROUND)
+NO_NODE = Text(
+    "names no note or concept; write note:SLUG or concept:ID", "不是任何笔记或概念；请写 note:SLUG 或 concept:ID"
+)
+
+
+def routes(site: Site) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/{language:language}/concepts")
+    def concepts(request: Request, language: Language) -> Response:
+        words = Words(language)
+        raw = written(request.scope["query_string"])
+        asked, problems = readable(OF_NETWORK, pairs(raw))
+        if asked["around"] and not site.pictures.knows(asked["around"]):
+            problems = (*problems, Problem("around", asked["around"], NO_NODE))
+            asked = Params(tuple({**asked, "around": None}.items()))
+        drawn, drawing = drawn_by_now(site, language, asked)
+        nodes = drawn is not None and len(drawn.graph) > 0
+        frame = Frame(
+            language, words.concepts, words.concepts_lead, f"/{language}/concepts", f"/{other(language)}/concepts",
+            "concepts", tail=f"?{raw}" if raw else "", robots="noindex" if raw else "",
+        )  # fmt: skip
+        view = {
+            "concepts": glossary(site, language),
+            "network": garden_network_view(site, language, drawn, lambda node: address(language, {"around": node}))
+            if drawn is not None and nodes
+            else None,
+            "drawing": drawing,
+            "centre": drawn.graph.nodes[asked["around"]]["label"] if drawn is not None and asked["around"] else "",
+            "filters": filters(site, language, asked),
+            "problems": problem_views(problems, language),
+        }
+        answer = page(site, request, "concepts.html", frame, view, 422 if problems else 200)
+        if drawing:
+            answer.headers["Cache-Control"] = "no-store"
+        elif raw:
+            answer.headers["Cache-Control"] = "private, no-cache"
+        return answer
+
+    @router.get("/{language:language}/concepts/{id}")
+    def concept(request: Request, language: Language, id: str) -> Response:
+        if id not in site.report.concepts:
+            raise NotFound(id)
+        view = concept_view(site, site.report.concepts[id], language)
+        path = f"/concepts/{id}"
+        frame = Frame(language, view.label, view.meaning, f"/{language}{path}", f"/{other(language)}{path}", "concepts")
+        around = address(language, {"around": f"concept:{id}"})
+        return page(site, request, "concept.html", frame, {"concept": view, "around": around})
+
+    return router
+
+
+def drawn_by_now(site: Site, language: Language, asked: Mapping[str, Any]) -> tuple[Drawn | None, bool]:
+    """The picture, or that it is being drawn."""
+    view = View(
+        asked["kind"], asked["growth"], key(asked["tag"]) if asked["tag"] else None, asked["lang"], asked["around"]
+    )
+    try:
+        return site.pictures.drawing(language, view).result(PATIENCE), False
+    except StillDrawing:
+        return None, True
+
+
+def glossary(site: Site, language: Language) -> list[tuple[str, str, str, int]]:
+    """Id, label, meaning, and how many notes of the language speak of it."""
+    counts = Counter(id for (known, _), ids in site.naming().items() if known == language for id in ids)
+    return [
+        (concept.id, concept.label[language], concept.meaning[language], counts[concept.id])
+        for concept in site.report.concepts.values()
+    ]
+
+
+def filters(site: Site, language: Language, asked: Mapping[str, Any]) -> tuple[tuple[str, tuple[FilterLink, ...]], ...]:
+    """Kinds, the stages and languages that the garden has, its most frequent tags; one of a kind filters nothing."""
+    words, garden = Words(language), site.report.garden
+
+    def link(name: str, text: str | None, said: str, lang: str = "") -> FilterLink:
+        same = key(text or "") == key(asked[name] or "")
+        return FilterLink(said, address(language, {**asked, name: text}), same, lang)
+
+    grown = {note.growth for note in garden.notes()}
+    tags = {name: len(notes) for name, notes in garden.tags(language).items()}
+    frequent = sorted(tags, key=lambda name: (-tags[name], name))[:MOST_TAGS]
+    chosen = [asked["tag"]] if asked["tag"] and key(asked["tag"]) not in map(key, frequent) else []
+    kinds = (
+        (words.by_kind, "kind", [link("kind", text, said[language]) for text, said in KIND.options]),
+        (words.by_stage, "growth", [link("growth", one, words[f"growth_{one}"]) for one in GROWTHS if one in grown]),
+        (
+            words.by_language,
+            "lang",
+            [
+                link("lang", one, NAMES[one], TAGS[one] if one != language else "")
+                for one in (language, other(language))
+                if garden.notes(one)
+            ],
+        ),
+        (words.by_tag, "tag", [link("tag", name, name) for name in (*chosen, *frequent)]),
+    )
+    return tuple(
+        (said, (link(name, None, words.all), *links)) for said, name, links in kinds if len(links) > 1 or asked[name]
+    )
+
+
+def address(language: Language, asked: Mapping[str, Any]) -> str:
+    state = query({name: str(text) for name, text in asked.items() if text})
+    return f"{at(language, 'concepts')}{'?' if state else ''}{state}#network"

@@ -1,0 +1,142 @@
+"""The network of a garden, and what of it one picture shows; every expectation by hand."""
+
+import hashlib
+import random
+import subprocess
+import sys
+
+import networkx as nx
+import pytest
+
+from app.content.note import Link
+from app.garden import atlas
+from app.garden.atlas import View, asked, pictured, whole
+from app.garden.garden import Garden, grow
+from app.garden.layout import Picture, place
+from app.garden.pictures import digest
+from tests.garden.handmade import concept, concepts, mark, note
+
+KNOWN = concepts(concept("flow", "flow", "流动"), concept("order", "order", "顺序"), concept("rest", "rest", "静止"))
+
+
+def link(target: str) -> Link:
+    return Link(target, None, None, f"See {target}.", 1)
+
+
+HEAT = note("heat", tags=("Warm",), growth="budding", marks=(mark("flow", "flow", "It flows."),), links=(link("cold"),))
+WARM = note("heat", "zh", title="热", tags=("暖",), links=(link("order"),))
+COLD = note("cold", marks=(mark("rest", "rest", "It rests."),))
+ORDER = note("order", "zh", title="顺序", growth="evergreen")
+NAMED = {("en", "heat"): ("flow", "order"), ("zh", "heat"): ("rest",), ("zh", "order"): ("order",)}
+
+
+@pytest.fixture(scope="module")
+def garden() -> Garden:
+    return grow([HEAT, WARM, COLD, ORDER], KNOWN)
+
+
+def edges(graph: "nx.Graph[str]") -> set[tuple[str, str, str]]:
+    return {(*sorted((one, two)), data["kind"]) for one, two, data in graph.edges(data=True)}  # type: ignore[misc]
+
+
+def test_notes_are_joined_to_concepts_and_to_each_other_in_either_language(garden: Garden) -> None:
+    graph = whole(garden, KNOWN, NAMED, "en")
+    assert edges(graph) == {
+        ("concept:flow", "note:heat", "marks"),
+        ("concept:order", "note:heat", "repeats"),
+        ("concept:rest", "note:heat", "repeats"),
+        ("concept:rest", "note:cold", "marks"),
+        ("concept:order", "note:order", "repeats"),
+        ("note:cold", "note:heat", "links"),
+        ("note:heat", "note:order", "links"),
+    }
+    labels = {id: graph.nodes[id]["label"] for id in graph}
+    assert labels == {
+        "concept:flow": "flow", "concept:order": "order", "concept:rest": "rest",
+        "note:heat": "Heat", "note:cold": "Cold", "note:order": "顺序",
+    }  # fmt: skip
+    assert whole(garden, KNOWN, NAMED, "zh").nodes["note:heat"]["label"] == "热"
+
+
+@pytest.mark.parametrize(
+    ("view", "nodes"),
+    [
+        (View(), "flow order rest heat cold order"),
+        (View(kind="note"), "heat cold order"),
+        (View(kind="concept"), "flow order rest"),
+        (View(growth="budding"), "heat flow order rest"),
+        (View(growth="speculative"), ""),
+        (View(tag="warm"), "heat flow order rest"),
+        (View(tag="暖"), "heat flow order rest"),
+        (View(language="zh"), "heat order flow order rest"),
+        (View(language="en", kind="note"), "heat cold"),
+        (View(around="note:cold"), "cold heat rest"),
+        (View(around="concept:order"), "order heat order"),
+        (View(around="note:heat", kind="note"), "heat cold order"),
+    ],
+)
+def test_a_view_keeps_what_it_asks_for(garden: Garden, view: View, nodes: str) -> None:
+    graph = asked(whole(garden, KNOWN, NAMED, "en"), view)
+    assert sorted(graph.nodes[id]["id"] for id in graph) == sorted(nodes.split())
+
+
+def test_concepts_alone_are_joined_by_the_notes_that_speak_of_both(garden: Garden) -> None:
+    graph = asked(whole(garden, KNOWN, NAMED, "en"), View(kind="concept"))
+    pairs = {(one, two) for one, two, _ in edges(graph)}
+    assert pairs == {
+        ("concept:flow", "concept:order"), ("concept:flow", "concept:rest"), ("concept:order", "concept:rest"),
+    }  # fmt: skip
+
+
+def test_of_many_nodes_the_best_joined_are_pictured(garden: Garden, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atlas, "MOST", {"note": 2, "concept": 1})
+    graph = pictured(asked(whole(garden, KNOWN, NAMED, "en"), View()), View())
+    assert set(graph) == {"note:heat", "note:cold", "concept:order"}
+    around = pictured(asked(whole(garden, KNOWN, NAMED, "en"), View(around="note:order")), View(around="note:order"))
+    assert set(around) == {"note:order", "note:heat", "concept:order"}
+    assert around.nodes["note:order"]["kind"] == "note"
+
+
+def test_the_only_note_stands_in_the_middle_else_concepts_stand_inside(garden: Garden) -> None:
+    many = pictured(asked(whole(garden, KNOWN, NAMED, "en"), View()), View())
+    assert {many.nodes[id]["kind"] for id in many if id.startswith("note")} == {"concept"}
+    assert {many.nodes[id]["kind"] for id in many if id.startswith("concept")} == {"section"}
+    one = pictured(asked(whole(grow([COLD], KNOWN), KNOWN, NAMED, "en"), View()), View())
+    assert {id: one.nodes[id]["kind"] for id in ("note:cold", "concept:rest")} == {
+        "note:cold": "note",
+        "concept:rest": "concept",
+    }
+
+
+def big(shuffle: int | None = None) -> "nx.Graph[str]":
+    draw = random.Random(7)
+    known = concepts(*(concept(f"c{n}", f"concept {n}", f"概念{n}") for n in range(60)))
+    notes = [
+        note(f"n{n}", title=f"Note {n} with a longer title", links=tuple(link(f"n{draw.randrange(90)}") for _ in "abc"))
+        for n in range(90)
+    ]
+    named = {("en", one.slug): tuple(f"c{draw.randrange(60)}" for _ in range(3)) for one in notes}
+    if shuffle is not None:
+        random.Random(shuffle).shuffle(notes)
+    return pictured(asked(whole(grow(notes, known), known, named, "en"), View()), View())
+
+
+def test_a_picture_is_the_same_in_whatever_order_and_process_it_is_drawn() -> None:
+    assert digest(big()) == digest(big(1)) == digest(big(2))
+    assert place(big()) == place(big(1))
+    script = "from tests.garden.test_atlas import *; print(fingerprint(place(big(3))))"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == fingerprint(place(big()))
+
+
+def fingerprint(picture: Picture) -> str:
+    return hashlib.sha256(repr(picture).encode()).hexdigest()
+
+
+def test_labels_overlap_neither_labels_nor_nodes() -> None:
+    picture = place(big())
+    assert len(picture.nodes) == 120
+    boxes = [(node.id, box) for node in picture.nodes for box in node.boxes]
+    for at, (id, box) in enumerate(boxes):
+        assert not [other for other, there in boxes[at + 1 :] if other != id and box.overlaps(there)], id
+        assert not [node.id for node in picture.nodes if node.id != id and box.overlaps(node.circle)], id
