@@ -77,7 +77,8 @@ def network_view(site: Site, note: Note) -> NetworkView | None:
     concepts = (panel for panel in panels.values() if panel.kind == "concept")
     listed = tuple((one.node, tuple(dict.fromkeys(place.section for place in one.occurrences))) for one in concepts)
     kinds = ("section", "concept", "repeats")
-    return NetworkView(place(graph), panels, len(panels), kinds, Words(note.language).network_caption, listed)
+    words = Words(note.language)
+    return NetworkView(place(graph), panels, len(panels), kinds, words.network_caption, listed)
 
 
 def garden_network_view(site: Site, language: Language, drawn: Drawn, around: Callable[[str], str]) -> NetworkView:
@@ -86,7 +87,8 @@ def garden_network_view(site: Site, language: Language, drawn: Drawn, around: Ca
     panels = dict(sorted(shown.items(), key=lambda item: (item[1].kind, item[1].label)))
     listed = tuple((node, tuple(label for label, _ in panel.beside)) for node, panel in panels.items())
     kinds = ("note", "concept", "repeats", "links")
-    return NetworkView(drawn.picture, panels, drawn.total, kinds, Words(language).garden_caption, listed)
+    words = Words(language)
+    return NetworkView(drawn.picture, panels, drawn.total, kinds, words.garden_caption, listed)
 
 
 def _garden_panel(site: Site, language: Language, drawn: Drawn, node: str, around: str) -> Panel:
