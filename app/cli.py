@@ -3,12 +3,14 @@
 Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
 """
 
+import asyncio
 import json
 import logging
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
+from urllib.parse import urlsplit
 
 import structlog
 import typer
@@ -16,9 +18,13 @@ import uvicorn
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
+from rich.progress import Progress, TaskID, track
 
 from app import __version__
+from app.build.copying import Plan
+from app.build.copying import build as build_site
+from app.build.finding import can_index
+from app.build.folder import Folder, Refused
 from app.checks import Report, needed, update
 from app.content.notes import read_notes
 from app.errors import AuthorError, Fault, InvalidParameters
@@ -30,9 +36,11 @@ from app.garden.history import write_histories
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import INDEX, checked, create_app
+from app.main import INDEX, checked, create_app, create_copy
 from app.settings import Settings
+from app.web import copies
 from app.web.queries import texts
+from app.web.site import Copy
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
 note = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -105,6 +113,75 @@ def check_content(
         say_warnings(report)
         note.print(f"{len(report.garden.notes())} notes, {len(report.faults)} faults, {len(report.warnings)} warnings")
     raise typer.Exit(1 if report.faults or (strict and report.warnings) else 0)
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Argument(help="Folder of the site; new, empty, or made by an earlier build.")],
+    content: Content = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Address at which the site will stand: feeds and canonical links need it.", show_default=False),
+    ] = None,
+    live: Annotated[
+        str, typer.Option(help="Address of a garden that computes; the copy leads there.", show_default=False)
+    ] = "",
+    drafts: Annotated[bool | None, typer.Option(help="Take in drafts too.", show_default=False)] = None,
+) -> None:
+    """Write the garden as a static site, which any file server shows; exit 1 when a link in it leads nowhere."""
+    settings = read_settings(content=content, base_url=base_url, drafts=drafts)
+    base, live = (absolute(name, address) for name, address in (("--base-url", settings.base_url), ("--live", live)))
+    report = checked(settings)
+    say_warnings(report)
+    if report.faults:
+        say_faults(report.faults)
+        raise typer.Exit(1)
+    if not base:
+        note.print("[yellow]no address[/] left out for want of --base-url: feeds, sitemap, llms.txt, canonical links")
+    if not (search := can_index()):
+        note.print("[yellow]no search[/] left out for want of pagefind: pip install 'perennial-garden\[static]'")
+    try:
+        with Folder(out, settings.content) as folder:
+            application, starts = create_copy(settings, report, Copy(live, search))
+            plan = Plan(
+                starts, base, live, copies.computed, copies.verbatim, copies.PREVIEWED, copies.preview, search
+            )  # fmt: skip
+            with Progress(console=note, transient=True) as progress:
+                copied = asyncio.run(build_site(application, plan, folder, Telling(progress)))
+    except Refused as refused:
+        cannot(str(refused))
+    for link in copied.dead:
+        note.print(f"[red]dead link[/] {escape(link)}")
+    note.print(
+        f"{escape(str(out))}: {copied.pages} pages, {copied.files} files, of which {copied.written} new or changed; "
+        f"{copied.removed} removed, {len(copied.dead)} dead links"
+    )
+    raise typer.Exit(1 if copied.dead else 0)
+
+
+class Telling:
+    """How far a build is, a bar for each of its parts."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, part: str, done: int, known: int) -> None:
+        if part not in self._tasks:
+            self._tasks[part] = self._progress.add_task(part)
+        self._progress.update(self._tasks[part], completed=done, total=known)
+
+
+def absolute(option: str, address: str) -> str:
+    """An address that may be left out, without a slash at the end. Exits 2 when it is none."""
+    try:
+        found = urlsplit(address)
+        whole = found.scheme in ("http", "https") and bool(found.hostname) and not (found.query or found.fragment)
+    except ValueError:
+        whole = False
+    if address and not whole:
+        cannot(f"{option} = {address!r}: an address such as https://example.org/garden is wanted")
+    return address.rstrip("/")
 
 
 @app.command()

@@ -9,7 +9,9 @@ from app.errors import AuthorError
 from app.garden.dates import Calendar, dates, read_index
 from app.laboratory import Laboratory
 from app.settings import Settings
-from app.web.application import create
+from app.web import copies
+from app.web.application import application, create, open_site
+from app.web.site import Copy
 
 INDEX = "index.json"
 
@@ -20,14 +22,24 @@ def create_app(settings: Settings | None = None, report: Report | None = None) -
     report = report or checked(settings)
     if report.faults:
         raise AuthorError(report.faults)
-    laboratory = Laboratory(
+    return create(settings, report, laboratory(settings))
+
+
+def create_copy(settings: Settings, report: Report, copy: Copy) -> tuple[ASGIApp, tuple[str, ...]]:
+    """The application that a copy is made of, and every address that the copy begins with."""
+    alone = settings.model_copy(update={"page_cache": 0, "trusted_hosts": "*"})  # each page is asked for once
+    site = open_site(alone, report, laboratory(settings), copy)
+    return application(site), copies.starts(site)
+
+
+def laboratory(settings: Settings) -> Laboratory:
+    return Laboratory(
         workers=settings.workers,
         time_limit=settings.time_limit,
         memory_limit=settings.memory_limit,
         queue=settings.queue,
         cache=settings.cache,
     )
-    return create(settings, report, laboratory)
 
 
 def checked(settings: Settings) -> Report:

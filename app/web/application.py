@@ -26,7 +26,7 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, downloads, feeds, notes, previews, problems, tending, widgets
+from app.web import api, copies, downloads, feeds, notes, previews, problems, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.missed import Watch
@@ -34,7 +34,7 @@ from app.web.problems import NotFound
 from app.web.records import Records
 from app.web.rendering import environment
 from app.web.shelf import Kept, Shelf
-from app.web.site import Site
+from app.web.site import Copy, Site
 from app.web.slots import Slots
 
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -50,10 +50,14 @@ class EndingConvertor(StringConvertor):
 
 def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIApp:
     """The whole site; the garden is fixed for the life of the application."""
+    return application(open_site(settings, report, laboratory))
+
+
+def application(site: Site) -> ASGIApp:
     register_url_convertor("language", LanguageConvertor())
     register_url_convertor("ending", EndingConvertor())
     register_url_convertor("slug", tending.SlugConvertor())
-    site = open_site(settings, report, laboratory)
+    settings = site.settings
     kept = Kept(settings.page_cache * (1 << 20))
     app = FastAPI(
         title=settings.title,
@@ -65,6 +69,8 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
         lifespan=lambda _: running(site, kept),
     )
     problems.install(app, site)
+    if site.copy is not None:
+        app.include_router(copies.routes(site))
     add_plain_routes(app, site)
     for room in (api, widgets, feeds, tending, notes, previews):
         app.include_router(room.routes(site))
@@ -81,9 +87,9 @@ def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIAp
     return Head(Shelf(inner, kept))
 
 
-def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Site:
+def open_site(settings: Settings, report: Report, laboratory: Laboratory, copy: Copy | None = None) -> Site:
     """Also puts the results on record where the laboratory finds them first."""
-    assets = read_assets(shipped("static"))
+    assets = read_assets(shipped("static"), copy is not None)
     for experiment, params in needed(report):
         record = report.measured.record(experiment, params)
         if record is not None and record.digest == experiment.digest:
@@ -94,18 +100,26 @@ def open_site(settings: Settings, report: Report, laboratory: Laboratory) -> Sit
         settings=settings,
         report=report,
         laboratory=laboratory,
-        templates=environment(shipped("templates"), assets, settings.htmx == "local"),
+        templates=environment(shipped("templates"), assets, settings.htmx == "local", copy),
         assets=assets,
         slots=Slots(settings.client_slots),
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
         files=frozenset(file for note in report.garden.notes() for file in note.files),
         records=Records(settings.content, settings.drafts),
+        copy=copy,
     )
 
 
 @contextlib.asynccontextmanager
 async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
-    """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here."""
+    """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here.
+
+    For a copy they come up only when they are needed: it shows what is on record.
+    """
+    if site.copy is not None:
+        yield
+        site.laboratory.close()
+        return
     gc.freeze()  # what stands for good is never searched for garbage, which would hold up a reader for some 60 ms
     site.laboratory.start()
     again = asyncio.ensure_future(measure_again(site, kept))

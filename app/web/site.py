@@ -19,6 +19,16 @@ from app.web.slots import Slots
 
 
 @dataclass(frozen=True)
+class Copy:
+    """That the site is made into files, and what then stands behind them."""
+
+    live: str
+    """The address of the garden that computes, without a slash at the end; nothing when there is none."""
+    search: bool
+    """Whether the copy has an index to search in."""
+
+
+@dataclass(frozen=True)
 class Site:
     settings: Settings
     report: Report
@@ -35,6 +45,8 @@ class Site:
     missed: Missed = field(default_factory=Missed)
     here: dict[Key, Result] = field(default_factory=dict)
     """What measured experiments on record gave in this very place, once they have run."""
+    copy: Copy | None = None
+    """None for a garden that runs."""
 
     def shown(self, note: Note, ran: Ran) -> Shown:
         """What a page says of a ran number; both values where a measured one came out otherwise here."""

@@ -186,6 +186,32 @@ WORDS: dict[str, Text] = {
     "feed": Text("What was tended last", "最近照料的笔记"),
     "cite": Text("Cite this note", "引用这篇笔记"),
     "other_language": Text("中文", "English"),
+    "copy_still": Text(
+        "This is a still copy of the garden: it shows what was computed when it was made.",
+        "这是花园的静态副本，只显示制作副本时算好的结果。",
+    ),
+    "copy_live": Text("Change these values in the living garden", "到在线花园里调整这些参数"),
+    "copy_gallery_lead": Text(
+        "Each experiment in the states of its presets, as they were computed when this copy was made.",
+        "每个实验都带有预设的几个状态，结果在制作这份副本时算好。",
+    ),
+    "copy_search": Text("Search", "搜索"),
+    "copy_search_for": Text("Words to look for", "要找的词"),
+    "copy_search_lead": Text(
+        "This copy of the garden is searched in your browser, which is less exact than the garden itself: words are"
+        " taken apart, endings count as the same, and a part of a word may not be found.",
+        "这份副本在浏览器里搜索，不如在线花园准确：文字先切分成词再匹配，词的一部分可能搜不到。",
+    ),
+    "copy_search_live": Text("Search exactly, in the living garden", "到在线花园里精确搜索"),
+    "copy_search_none": Text("Nothing was found.", "没有找到。"),
+    "copy_search_found": Text("Notes found: {}.", "找到 {} 篇笔记。"),
+    "copy_search_more": Text("Show more", "显示更多"),
+    "copy_search_scripts": Text(
+        "To search a copy takes JavaScript.", "在副本中搜索需要启用 JavaScript。"
+    ),
+    "copy_search_lost": Text("The index of this copy could not be loaded.", "无法载入这份副本的索引。"),
+    "copy_lost": Text("Nothing grows at this address", "这里还什么都没长出来"),
+    "copy_enter": Text("In English", "中文版"),
 }
 
 
