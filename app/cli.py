@@ -21,7 +21,6 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID, track
 
 from app import __version__
-from app.build.copying import Plan
 from app.build.copying import build as build_site
 from app.build.finding import can_index
 from app.build.folder import Folder, Refused
@@ -38,12 +37,13 @@ from app.laboratory import data, timed
 from app.language import Language, other
 from app.main import INDEX, checked, create_app, create_copy
 from app.settings import Settings
-from app.web import copies
 from app.web.queries import texts
 from app.web.site import Copy
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
 note = Console(stderr=True, highlight=False, soft_wrap=True)
+
+EXTRA = "pip install 'perennial-garden[static]'"
 
 Content = Annotated[Path | None, typer.Option(help="Folder of the notes.", show_default=False)]
 
@@ -121,7 +121,9 @@ def build(
     content: Content = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Address at which the site will stand: feeds and canonical links need it.", show_default=False),
+        typer.Option(
+            help="Address at which the site will stand: feeds and canonical links need it.", show_default=False
+        ),
     ] = None,
     live: Annotated[
         str, typer.Option(help="Address of a garden that computes; the copy leads there.", show_default=False)
@@ -130,31 +132,27 @@ def build(
 ) -> None:
     """Write the garden as a static site, which any file server shows; exit 1 when a link in it leads nowhere."""
     settings = read_settings(content=content, base_url=base_url, drafts=drafts)
-    base, live = (absolute(name, address) for name, address in (("--base-url", settings.base_url), ("--live", live)))
+    live = whole("--live", live)
+    if not whole("--base-url", settings.base_url):
+        note.print("[yellow]left out[/] for want of --base-url: feeds, sitemap, llms.txt, canonical links")
+    if not (search := can_index()):
+        note.print(f"[yellow]left out[/] for want of pagefind: search; {escape(EXTRA)}")
     report = checked(settings)
     say_warnings(report)
     if report.faults:
         say_faults(report.faults)
         raise typer.Exit(1)
-    if not base:
-        note.print("[yellow]no address[/] left out for want of --base-url: feeds, sitemap, llms.txt, canonical links")
-    if not (search := can_index()):
-        note.print("[yellow]no search[/] left out for want of pagefind: pip install 'perennial-garden\[static]'")
+    application, plan = create_copy(settings, report, Copy(live, search))
     try:
-        with Folder(out, settings.content) as folder:
-            application, starts = create_copy(settings, report, Copy(live, search))
-            plan = Plan(
-                starts, base, live, copies.computed, copies.verbatim, copies.PREVIEWED, copies.preview, search
-            )  # fmt: skip
-            with Progress(console=note, transient=True) as progress:
-                copied = asyncio.run(build_site(application, plan, folder, Telling(progress)))
+        with Folder(out, settings.content) as folder, Progress(console=note, transient=True) as progress:
+            copied = asyncio.run(build_site(application, plan, folder, Telling(progress)))
     except Refused as refused:
         cannot(str(refused))
     for link in copied.dead:
         note.print(f"[red]dead link[/] {escape(link)}")
     note.print(
-        f"{escape(str(out))}: {copied.pages} pages, {copied.files} files, of which {copied.written} new or changed; "
-        f"{copied.removed} removed, {len(copied.dead)} dead links"
+        f"{escape(str(out))}: {copied.pages} pages, {copied.files} files ({copied.written} new or changed, "
+        f"{copied.removed} removed), {len(copied.dead)} dead links"
     )
     raise typer.Exit(1 if copied.dead else 0)
 
@@ -172,14 +170,14 @@ class Telling:
         self._progress.update(self._tasks[part], completed=done, total=known)
 
 
-def absolute(option: str, address: str) -> str:
+def whole(option: str, address: str) -> str:
     """An address that may be left out, without a slash at the end. Exits 2 when it is none."""
     try:
         found = urlsplit(address)
-        whole = found.scheme in ("http", "https") and bool(found.hostname) and not (found.query or found.fragment)
+        fine = found.scheme in ("http", "https") and bool(found.hostname) and not (found.query or found.fragment)
     except ValueError:
-        whole = False
-    if address and not whole:
+        fine = False
+    if address and not fine:
         cannot(f"{option} = {address!r}: an address such as https://example.org/garden is wanted")
     return address.rstrip("/")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
+from app.build.copying import Plan
 from app.checks import Report, check
 from app.errors import AuthorError
 from app.garden.dates import Calendar, dates, read_index
@@ -25,11 +26,21 @@ def create_app(settings: Settings | None = None, report: Report | None = None) -
     return create(settings, report, laboratory(settings))
 
 
-def create_copy(settings: Settings, report: Report, copy: Copy) -> tuple[ASGIApp, tuple[str, ...]]:
-    """The application that a copy is made of, and every address that the copy begins with."""
+def create_copy(settings: Settings, report: Report, copy: Copy) -> tuple[ASGIApp, Plan]:
+    """The application that a copy is made of, and what to ask it for."""
     alone = settings.model_copy(update={"page_cache": 0, "trusted_hosts": "*"})  # each page is asked for once
     site = open_site(alone, report, laboratory(settings), copy)
-    return application(site), copies.starts(site)
+    plan = Plan(
+        starts=copies.starts(site),
+        base=settings.base_url.rstrip("/"),
+        live=copy.live,
+        computed=copies.computed,
+        verbatim=copies.verbatim,
+        previewed=copies.PREVIEWED,
+        preview=copies.preview,
+        search=copy.search,
+    )
+    return application(site), plan
 
 
 def laboratory(settings: Settings) -> Laboratory:

@@ -11,7 +11,6 @@ from app.content.render import ConceptShown, LinkTo, RanShown, html
 from app.experiments.experiment import query
 from app.garden.names import key
 from app.garden.network import Place as Occurrence
-from app.garden.network import places
 from app.language import Language, other
 from app.web.addresses import at, note_address
 from app.web.queries import Pairs
@@ -123,7 +122,7 @@ def listed(site: Site, language: Language) -> tuple[Note, ...]:
 def concept_view(site: Site, concept: Concept, language: Language) -> ConceptView:
     notes = []
     for note in site.report.garden.notes(language):
-        found = places(note, site.report.concepts).get(concept.id, ())
+        found = site.places(note).get(concept.id, ())
         if found:
             href = note_address(note)
             notes.append((note.title, href, occurrence_views(note, found, href)))

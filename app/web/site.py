@@ -1,6 +1,6 @@
 """What every request may need: settings, garden, laboratory, templates, assets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jinja2 import Environment
@@ -9,6 +9,7 @@ from markupsafe import Markup
 from app.checks import Report, Shown
 from app.content.note import Note, Ran
 from app.experiments.experiment import Result
+from app.garden.network import Place, places
 from app.laboratory import Laboratory
 from app.measured import Key, key
 from app.settings import Settings
@@ -47,6 +48,15 @@ class Site:
     """What measured experiments on record gave in this very place, once they have run."""
     copy: Copy | None = None
     """None for a garden that runs."""
+    _places: dict[str, Mapping[str, tuple[Place, ...]]] = field(default_factory=dict)
+
+    def places(self, note: Note) -> Mapping[str, tuple[Place, ...]]:
+        """Where a note speaks of which concepts; a copy asks for every concept, so it reads each note once."""
+        if self.copy is None:
+            return places(note, self.report.concepts)
+        if note.file not in self._places:
+            self._places[note.file] = places(note, self.report.concepts)
+        return self._places[note.file]
 
     def shown(self, note: Note, ran: Ran) -> Shown:
         """What a page says of a ran number; both values where a measured one came out otherwise here."""

@@ -226,6 +226,8 @@ async def widget_view(site: Site, request: Request, experiment: Experiment, plac
         outcome = await ran(site, request, experiment, params)
         output = output_view(experiment, params, outcome, place, facts(experiment, outcome))
     except LaboratoryError as failed:
+        if site.copy is not None:  # which would say for good what went wrong just now
+            raise
         failure = failed
     language, name = place.language, experiment.name
     control = [("of", place.name), ("in", place.note)] if place.prefix else []

@@ -206,9 +206,7 @@ WORDS: dict[str, Text] = {
     "copy_search_none": Text("Nothing was found.", "没有找到。"),
     "copy_search_found": Text("Notes found: {}.", "找到 {} 篇笔记。"),
     "copy_search_more": Text("Show more", "显示更多"),
-    "copy_search_scripts": Text(
-        "To search a copy takes JavaScript.", "在副本中搜索需要启用 JavaScript。"
-    ),
+    "copy_search_scripts": Text("To search a copy takes JavaScript.", "在副本中搜索需要启用 JavaScript。"),
     "copy_search_lost": Text("The index of this copy could not be loaded.", "无法载入这份副本的索引。"),
     "copy_lost": Text("Nothing grows at this address", "这里还什么都没长出来"),
     "copy_enter": Text("In English", "中文版"),
