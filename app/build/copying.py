@@ -1,4 +1,4 @@
-"""The finished application into a folder of files: asked for every address that a page leads to, links led to the files.
+"""The finished application into a folder of files: asked for all that its pages lead to, each link led to its file.
 
 First everything is asked for, so that each address is known to be a page, a file, moved or nothing; then it is written.
 """
@@ -9,7 +9,6 @@ from asyncio import gather
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from app.build.answers import Answer, Application, ask, running

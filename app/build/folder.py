@@ -53,35 +53,37 @@ class Folder:
             self._mark.write_text(text, encoding="utf-8")
 
     def write(self, name: str, body: bytes) -> None:
-        """Raises Refused where a file stands that was not made here."""
+        """Raises Refused where something stands that was not made here."""
         path = self.path / name
         self.made.add(name)
-        if name in self._before:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                if path.read_bytes() == body:
-                    return
-        elif path.exists():
-            raise Refused(f"{path} was not made by perennial build; move it away, or name another folder")
-        else:
+        if name in self._before and path.is_file() and not path.is_symlink() and path.read_bytes() == body:
+            return
+        self._make_room(path)
+        if name not in self._before:
             self._journal.write(f"{name}\n")
             self._journal.flush()
-        self._make_room(path)
         path.write_bytes(body)
         self.written += 1
 
     def _make_room(self, path: Path) -> None:
         """A page may have become a file, or the other way round."""
-        for parent in path.relative_to(self.path).parents:
-            if str(parent) in self._before and (self.path / parent).is_file():
-                self._remove(str(parent))
-        if path.is_dir():
-            for name in [name for name in self._before if name.startswith(f"{path.relative_to(self.path)}/")]:
-                self._remove(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        name = path.relative_to(self.path).as_posix()
+        inside = [known for known in self._before if known.startswith(f"{name}/")] if path.is_dir() else []
+        for known in (*inside, *(str(parent) for parent in PurePosixPath(name).parents)):
+            if known in self._before:
+                self._remove(known)
+        if path.is_symlink() or path.is_dir() or (path.exists() and name not in self._before):
+            raise Refused(f"{path} was not made by perennial build; move it away, or name another folder")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise Refused(f"{path.parent} is no folder; move it away, or name another folder") from None
+        if not self._holds(path):
+            raise Refused(f"{path.parent} leads out of {self.path}; move it away, or name another folder")
 
     def _remove(self, name: str) -> None:
         path = self.path / name
-        if not path.is_file() or path.is_symlink():
+        if not path.is_file() or path.is_symlink() or not self._holds(path):
             return
         path.unlink()
         self.removed += 1
@@ -90,6 +92,9 @@ class Folder:
                 break
             with contextlib.suppress(OSError):  # not empty: something else lives there
                 parent.rmdir()
+
+    def _holds(self, path: Path) -> bool:
+        return path.parent.resolve().is_relative_to(self.path.resolve())
 
     def _listed(self) -> frozenset[str]:
         if not self.path.is_dir():
