@@ -1,6 +1,7 @@
 """Pages into what a browser searches in: the index of pagefind, which is asked for nothing else."""
 
 import importlib.util
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,4 +28,13 @@ async def indexed(site: Path) -> AsyncIterator[tuple[str, bytes]]:
             await index.add_directory(str(site), glob=PAGES)
         for path in sorted(Path(made).rglob("*")):
             if path.is_file() and not path.name.startswith(UNUSED):
-                yield f"{BUNDLE}/{path.relative_to(made).as_posix()}", path.read_bytes()
+                body = path.read_bytes()
+                yield (
+                    f"{BUNDLE}/{path.relative_to(made).as_posix()}",
+                    _ordered(body) if path.suffix == ".json" else body,
+                )
+
+
+def _ordered(body: bytes) -> bytes:
+    """Pagefind writes the languages in an order that chance decides."""
+    return json.dumps(json.loads(body), ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()

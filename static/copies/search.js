@@ -8,6 +8,15 @@ const parted = (words) => {
   return [...new Intl.Segmenter(language, { granularity: "word" }).segment(words)].map(({ segment }) => segment).join(" ");
 };
 
+// Where a word is not there, pagefind offers what begins alike; in quotes it does not. So each word is looked for alone
+// too, and what lacks one is left out.
+const whole = async (pagefind, asked) => {
+  const words = parted(asked).replaceAll('"', " ").split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+  const [all, ...each] = await Promise.all([words.join(" "), ...words.map((word) => `"${word}"`)].map((query) => pagefind.search(query)));
+  const held = each.map(({ results }) => new Set(results.map(({ id }) => id)));
+  return words.length ? all.results.filter(({ id }) => held.every((ids) => ids.has(id))) : [];
+};
+
 if (form) {
   const [box, status, results, more, living] = ["box", "status", "results", "more", "living"].map((id) => document.getElementById(`still-${id}`));
   const bundle = new URL(form.dataset.at, location), root = new URL("../", bundle);
@@ -41,9 +50,9 @@ if (form) {
         await pagefind.options({ baseUrl: "/", excerptLength: 24 });
         return pagefind;
       });
-      const answer = asked ? await (await index).search(parted(asked)) : { results: [] };
+      const answer = asked ? await whole(await index, asked) : [];
       if (words !== asked) return;
-      found = answer.results;
+      found = answer;
       results.replaceChildren();
       await show();
       status.textContent = asked && (found.length ? form.dataset.found.replace("{}", found.length) : form.dataset.none);
