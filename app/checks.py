@@ -13,12 +13,12 @@ from typing import Any
 
 from app.content.concepts import read_concepts
 from app.content.note import Concept, Embed, Note, Ran
-from app.content.notes import read_notes
+from app.content.reader import Kept, read_notes
 from app.errors import Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, Result
 from app.experiments.parameters import Params
-from app.garden.dates import Calendar, dated
+from app.garden.dates import Calendar
 from app.garden.digests import behind
 from app.garden.garden import Garden, grow
 from app.laboratory import versions
@@ -64,6 +64,8 @@ class Report:
     """Results that are known: of exact ran numbers as computed, of measured states as recorded by the same code."""
     measured: Measured
     experiments: Mapping[str, Experiment]
+    kept: Kept | None = None
+    """Where what is worked out of the garden is kept for the next start."""
 
     def outcome(self, experiment: Experiment, params: Params) -> Result | None:
         return self.outcomes.get(key((experiment, params)))
@@ -92,19 +94,27 @@ def check(
     *,
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
     calendar: Calendar | None = None,
+    read: tuple[tuple[Note, ...], tuple[Fault, ...]] | None = None,
+    before: Report | None = None,
+    kept: Kept | None = None,
 ) -> Report:
-    """Every fault at once. `run` computes exact experiments, in this process when it is left out."""
-    notes, faults = read_notes(content, default_language)
+    """Every fault at once. `run` computes exact experiments, in this process when it is left out.
+
+    The notes are those that were `read`, if they were. What an edit did not touch is taken over from the report
+    `before` it: results of exact experiments, and where links lead.
+    """
+    notes, faults = read or read_notes(content, default_language)
     concepts, more = read_concepts(content)
-    garden = grow(dated(notes, calendar) if calendar else notes, concepts, drafts=drafts)
+    seen = map(calendar.dated, notes) if calendar else notes
+    garden = grow(seen, concepts, drafts=drafts, before=before.garden if before else None)
     measured = Measured.read(content / MEASURED)
-    desk = _Desk(garden, concepts, experiments, measured, run or _in_place)
+    desk = _Desk(garden, concepts, experiments, measured, run or _in_place, before.outcomes if before else {})
     late = behind(garden, default_language)
     found = {*faults, *more, *garden.faults, *garden.warnings, *late, *desk.look()}
     named = sorted(replace(fault, file=f"{content.resolve().name}/{fault.file}") for fault in found)
     stops = tuple(fault for fault in named if fault.stops)
     warns = tuple(fault for fault in named if not fault.stops)
-    return Report(content, garden, concepts, stops, warns, desk.outcomes, measured, experiments)
+    return Report(content, garden, concepts, stops, warns, desk.outcomes, measured, experiments, kept)
 
 
 def needed(report: Report) -> tuple[State, ...]:
@@ -178,9 +188,10 @@ class _Desk:
         experiments: Mapping[str, Experiment],
         measured: Measured,
         run: Run,
+        known: Mapping[Key, Result],
     ) -> None:
         self.garden, self.concepts, self.experiments = garden, concepts, experiments
-        self.measured, self.run = measured, run
+        self.measured, self.run, self.known = measured, run, known
         self.outcomes: dict[Key, Result] = {}
 
     def look(self) -> Iterator[Fault]:
@@ -225,7 +236,8 @@ class _Desk:
             yield from _invalid(note.file, ran.line, self.experiments[known.experiment if known else ran.name], invalid)
             return
         if experiment.exact and key(state) not in self.outcomes:
-            self.outcomes[key(state)] = self.run(experiment, params)
+            before = self.known.get(key(state))
+            self.outcomes[key(state)] = self.run(experiment, params) if before is None else before
         elif not experiment.exact:
             yield from self.recorded(note.file, ran.line, experiment, params)
         if (result := self.outcomes.get(key(state))) is not None:

@@ -4,9 +4,12 @@ Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
 """
 
 import asyncio
+import contextlib
+import gc
 import json
 import logging
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -21,21 +24,19 @@ from rich.markup import escape
 from rich.progress import Progress, TaskID, track
 
 from app import __version__
-from app.build.copying import build as build_site
-from app.build.finding import can_index
-from app.build.folder import Folder, Refused
 from app.checks import Report, needed, update
-from app.content.notes import read_notes
-from app.errors import AuthorError, Fault, InvalidParameters
+from app.content.reader import read_notes
+from app.errors import Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index
 from app.garden.digests import digests, write_old_sections
 from app.garden.garden import Garden, grow
 from app.garden.history import write_histories
+from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import INDEX, checked, create_app, create_copy
+from app.main import INDEX, Gardener, create_app, create_copy, create_live
 from app.settings import Settings
 from app.web.queries import texts
 from app.web.site import Copy
@@ -59,32 +60,44 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.", show_default=False)] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes for torch.", show_default=False)] = None,
     drafts: Annotated[bool | None, typer.Option(help="Serve drafts too.", show_default=False)] = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Follow edits of the notes, in open browsers too; not of the program.")
+    ] = False,
 ) -> None:
     """Serve the garden."""
     settings = read_settings(content=content, host=host, port=port, workers=workers, drafts=drafts)
     log_as(settings)
-    report = checked(settings)
-    say_warnings(report)
-    try:
-        application = create_app(settings, report)
-    except AuthorError as error:
-        say_faults(error.faults)
-        raise typer.Exit(1) from None
-    notes = len(report.garden.notes())
-    note.print(f"[green]Perennial[/] {__version__}: {notes} notes at [bold]http://{settings.host}:{settings.port}/[/]")
-    try:
-        uvicorn.run(
-            application,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=settings.log_level == "debug",
-            proxy_headers=True,
-            forwarded_allow_ips=settings.trusted_proxies,
-            server_header=False,
-        )
-    except SystemExit:  # it could not start, and has said why
-        raise typer.Exit(2) from None
+    gc.disable()  # until the garden stands: of all that is made till then nothing is garbage
+    if reload:
+        live = create_live(settings, say_report)
+        server = uvicorn.Server(listening(settings, live))
+        live.stops = lambda: server.should_exit
+        notes = "a garden that follows its edits"
+    else:
+        report = Gardener(settings).report(reading)
+        say_report(report)
+        if report.faults:
+            raise typer.Exit(1)
+        server = uvicorn.Server(listening(settings, create_app(settings, report)))
+        notes = f"{len(report.garden.notes())} notes"
+    note.print(f"[green]Perennial[/] {__version__}: {notes} at [bold]http://{settings.host}:{settings.port}/[/]")
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # where it cannot start, it has said why
+        server.run()
+    if not server.started:
+        raise typer.Exit(2)
+
+
+def listening(settings: Settings, application: Callable[..., Any]) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=settings.log_level == "debug",
+        proxy_headers=True,
+        forwarded_allow_ips=settings.trusted_proxies,
+        server_header=False,
+    )
 
 
 @app.command("check")
@@ -98,12 +111,13 @@ def check_content(
 ) -> None:
     """List everything that an author should mend; exit 1 when something stops the garden."""
     settings = read_settings(content=content)
-    report = checked(settings)
+    gardener = Gardener(settings)
+    report = gardener.report(reading)
     if update_measured:
         states = needed(report)
         shown = track(states, "measuring", console=note, disable=len(states) < 2 or format == "json")
         update(report, lambda experiment, params: experiment.run(**params), shown)
-        report = checked(settings)
+        report = gardener.report()
     if format == "json":
         typer.echo(
             json.dumps([asdict(fault) for fault in (*report.faults, *report.warnings)], ensure_ascii=False, indent=1)
@@ -131,22 +145,23 @@ def build(
     drafts: Annotated[bool | None, typer.Option(help="Take in drafts too.", show_default=False)] = None,
 ) -> None:
     """Write the garden as a static site, which any file server shows; exit 1 when a link in it leads nowhere."""
+    from app.build import copying, finding, folder  # which a start that only serves would wait for
+
     settings = read_settings(content=content, base_url=base_url, drafts=drafts)
     live = whole("--live", live)
     if not whole("--base-url", settings.base_url):
         note.print("[yellow]left out[/] for want of --base-url: feeds, sitemap, llms.txt, canonical links")
-    if not (search := can_index()):
+    if not (search := finding.can_index()):
         note.print(f"[yellow]left out[/] for want of pagefind: search; {escape(EXTRA)}")
-    report = checked(settings)
-    say_warnings(report)
+    report = Gardener(settings).report(reading)
+    say_report(report)
     if report.faults:
-        say_faults(report.faults)
         raise typer.Exit(1)
     application, plan = create_copy(settings, report, Copy(live, search))
     try:
-        with Folder(out, settings.content) as folder, Progress(console=note, transient=True) as progress:
-            copied = asyncio.run(build_site(application, plan, folder, Telling(progress)))
-    except Refused as refused:
+        with folder.Folder(out, settings.content) as site, Progress(console=note, transient=True) as progress:
+            copied = asyncio.run(copying.build(application, plan, site, Telling(progress)))
+    except folder.Refused as refused:
         cannot(str(refused))
     for link in copied.dead:
         note.print(f"[red]dead link[/] {escape(link)}")
@@ -195,6 +210,36 @@ def index(content: Content = None) -> None:
         f"{escape(str(path))}: {len(calendar.files)} files dated, {changes} changes, {old} sections as they were "
         f"translated; the repository is {calendar.repository}"
     )
+
+
+@app.command()
+def new(
+    title: Annotated[str, typer.Argument(help="The note's title.")],
+    content: Content = None,
+    language: Annotated[
+        Language | None, typer.Option(help="Language of the note; the default language.", show_default=False)
+    ] = None,
+    slug: Annotated[
+        str | None,
+        typer.Option(help="Its address; that of a note in the other language, to translate it.", show_default=False),
+    ] = None,
+) -> None:
+    """Begin a note, and print the path of its file."""
+    settings = read_settings(content=content)
+    garden = grown(settings, drafts=True)
+    try:
+        begun = seed(garden, title, language or settings.default_language, settings.default_language, slug)
+        path = settings.content / begun.file
+        with path.open("x", encoding="utf-8") as file:
+            file.write(begun.text)
+    except Unplantable as wrong:
+        cannot(str(wrong))
+    except FileExistsError:
+        cannot(f"{path} is there already; give another title, or another --slug")
+    except OSError as error:
+        cannot(f"{path} cannot be written: {error.strerror}")
+    typer.echo(path)
+    note.print("It is served as soon as it is written: perennial serve --reload")
 
 
 @app.command()
@@ -278,6 +323,18 @@ def grown(settings: Settings, drafts: bool = False) -> Garden:
 def cannot(why: str) -> NoReturn:
     note.print(escape(why))
     raise typer.Exit(2)
+
+
+def reading(notes: Iterable[Any], count: int) -> Iterable[Any]:
+    """Shows how far it is where that takes more than a moment."""
+    quick = count < 500 or not note.is_terminal
+    return track(notes, "reading", total=count, console=note, transient=True, disable=quick)
+
+
+def say_report(report: Report) -> None:
+    """What is wrong, else where the garden stands."""
+    say_faults(report.faults)
+    say_warnings(report)
 
 
 def say_faults(faults: tuple[Fault, ...]) -> None:

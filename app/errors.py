@@ -4,7 +4,8 @@ PerennialError
 ├── AuthorError          the content is wrong: stops the start, lists every fault
 ├── ReaderError          a request is wrong: explained in place
 │   ├── InvalidParameters
-│   └── InvalidCheckpoint
+│   ├── InvalidCheckpoint
+│   └── InvalidSearch
 └── LaboratoryError      an experiment could not be run just now
     ├── Busy             too many wait already; come back later
     ├── TookTooLong      stopped at its time limit
@@ -66,6 +67,10 @@ class InvalidParameters(ReaderError):
 
 class InvalidCheckpoint(ReaderError):
     """A checkpoint file that cannot be resumed from."""
+
+
+class InvalidSearch(ReaderError):
+    """A search with parameters that it does not have, or with values that they cannot have."""
 
 
 class LaboratoryError(PerennialError):

@@ -3,6 +3,8 @@
 The README documents each field; a test compares the two.
 """
 
+import os
+import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +20,16 @@ def shipped(name: str) -> Path:
     """A folder that comes with the program: inside the package when installed, beside it in a checkout."""
     inside = PACKAGE / "shipped"
     return (inside if inside.is_dir() else PACKAGE.parent) / name
+
+
+def user_cache() -> Path:
+    """As the XDG Base Directory Specification says; beside other temporary files for a user without a home."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        caches = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        caches = Path(tempfile.gettempdir())
+    return caches / "perennial"
 
 
 class Settings(BaseSettings):
@@ -36,6 +48,10 @@ class Settings(BaseSettings):
     )
     default_language: Language = Field(default="en", description="language of notes whose name does not say")
     content: Path = Field(default_factory=lambda: shipped("content"), description="folder of the notes")
+    cache_folder: Path = Field(
+        default_factory=user_cache,
+        description="folder for what is worked out from the notes; deleting it costs time only",
+    )
     drafts: bool = Field(default=False, description="serve drafts too")
     base_url: str = Field(
         default="", description="public address, for absolute links; taken from the request when empty"

@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +35,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+os.environ["PERENNIAL_CACHE_FOLDER"] = tempfile.mkdtemp(prefix="perennial-tests-")
+"""Of the commands that tests run as well; the user's own is left alone."""
 HOOK = Callable[[ASGIApp], ASGIApp]
 
 

@@ -17,6 +17,8 @@ from typer.testing import CliRunner, Result
 from app import __version__
 from app.cli import app
 from app.experiments import EXPERIMENTS
+from app.main import checked
+from app.settings import Settings
 from tests.conftest import ROOT
 from tests.web.visits import garden, planted
 
@@ -29,7 +31,7 @@ MEASURED = "# Sum\n\n[[fine]]\n\n```widget accumulation\nn: 20\nshuffles: 3\n```
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("PERENNIAL_")]:
+    for name in [name for name in os.environ if name.startswith("PERENNIAL_") and name != "PERENNIAL_CACHE_FOLDER"]:
         monkeypatch.delenv(name)
 
 
@@ -239,6 +241,54 @@ def opened(address: str, server: subprocess.Popen[str]) -> str:
             time.sleep(0.05)
 
 
+# new
+
+
+@pytest.mark.parametrize(
+    ("words", "file", "title"),
+    [
+        (["Heat  and order"], "heat-and-order.md", "Heat and order"),
+        (["热与顺序：其一"], "热与顺序-其一.md", "热与顺序：其一"),
+        (["热", "--language", "zh"], "热.zh.md", "热"),
+        (["热", "--language", "zh", "--slug", "fine"], "fine.zh.md", "热"),
+        (['../../etc/"quoted": # \\ yes'], "etc-quoted-yes.md", '../../etc/"quoted": # \\ yes'),
+        (["C++ 🌱 v2.0"], "c-v2-0.md", "C++ 🌱 v2.0"),
+        (["word " * 60], "-".join(["word"] * 16) + ".md", " ".join(["word"] * 60)),
+    ],
+)
+def test_a_note_is_begun_under_the_address_of_its_title(
+    tmp_path: Path, words: list[str], file: str, title: str
+) -> None:
+    content = planted(tmp_path / "notes", fine_en="# Fine\n\n[[other]]", other_en="[[fine]]")
+    told = command("new", *words, "--content", content)
+    assert (told.exit_code, told.stdout) == (0, f"{content / file}\n")
+    report = checked(Settings(content=content))
+    (begun,) = [one for one in report.garden.notes() if one.file == file]
+    assert (begun.title, begun.growth, report.faults) == (title, "seedling", ())
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["Fine"], "'fine' is what fine.en.md is called"),
+        (["Anders", "--slug", "FINE"], "'fine' is what fine.en.md is called"),
+        (["Widgets"], "'widgets' is an address of the garden itself"),
+        (["?!"], "'?!' has no letter or figure"),
+        (["  "], "a title has at least one letter"),
+        (["a\x00b"], "only characters that can be printed"),
+        (["There"], "there.md is there already"),
+    ],
+)
+def test_a_note_is_not_begun_where_something_stands_against_it(tmp_path: Path, words: list[str], why: str) -> None:
+    content = planted(tmp_path / "notes", fine_en="# Fine\n\nText.")
+    (content / "there.md").write_bytes(b"\xff")
+    before = sorted(path.name for path in content.iterdir())
+    told = command("new", *words, "--content", content)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert why in told.stderr
+    assert sorted(path.name for path in content.iterdir()) == before
+
+
 # Words
 
 
@@ -246,7 +296,7 @@ def test_the_version_is_printed() -> None:
     assert command("version").stdout == f"{__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["serve", "check", "index", "translated", "run", "version"])
+@pytest.mark.parametrize("name", ["serve", "check", "index", "new", "translated", "run", "version"])
 def test_every_command_says_what_it_does(name: str) -> None:
     assert name in command("--help").stdout
     assert command(name, "--help").exit_code == 0

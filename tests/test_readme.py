@@ -83,13 +83,17 @@ def test_the_table_of_settings_is_what_can_be_set() -> None:
     told = README.partition("| variable | default | what |\n|---|---|---|\n")[2].partition("\n\n")[0].split("\n")
     fields = Settings.model_fields.items()
     assert told == [
-        f"| `PERENNIAL_{name.upper()}` | {default(field)} | {field.description} |" for name, field in fields
+        f"| `PERENNIAL_{name.upper()}` | {default(name, field)} | {field.description} |" for name, field in fields
     ]
 
 
-def default(field: FieldInfo) -> str:
+MADE = {"content": "the notes that come with it", "cache_folder": "the user's cache folder"}
+"""Defaults that depend on the machine, in words."""
+
+
+def default(name: str, field: FieldInfo) -> str:
     if field.default_factory is not None:
-        return "the notes that come with it"
+        return MADE[name]
     if isinstance(field.default, bool):
         return f"`{str(field.default).lower()}`"
     written = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)

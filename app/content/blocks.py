@@ -8,11 +8,12 @@ from typing import Any
 from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 
+from app.content import raw_html
 from app.content.markdown import parser
 from app.content.note import Embed, Link, Mark, Passage, Prose, Ran, Section, Transclusion
 from app.content.pieces import Anchored, Back, Footnote, Footnotes, Heading, Linked, Marked, Number, Reference, Tag
 from app.content.reading import Reading
-from app.content.rules.headings import plain, words
+from app.content.rules.headings import seen, words
 from app.content.sentences import sentence_at
 
 Block = Prose | Embed | Transclusion
@@ -83,6 +84,11 @@ class Blocks:
             return self._inline(token)
         if "piece" in token.meta:
             return [token.meta["piece"]]
+        if token.type == "math_block":
+            self._passage(token.meta["plain"])
+        elif token.type == "html_block":
+            for line in raw_html.lines(token.content):
+                self._passage(line)
         if token.type == "footnote_anchor":
             return [Back(token.meta["id"] + 1, token.meta["subId"] + 1)]
         return [_html(tokens, index)]
@@ -138,10 +144,10 @@ class Blocks:
     def _inline(self, token: Token, passage: bool = True) -> list[Any]:
         """Pieces of a paragraph and its like; what it holds is told apart from where it stands in its text."""
         children = token.children or []
-        seen = [plain(child) for child in children]
-        text = " ".join("".join(seen).split())
-        if passage and text and "ours" not in token.meta:
-            self.passages.append(Passage(self._section, text, self._line, self._in_footnotes))
+        parts = list(seen(children))
+        text = " ".join("".join(parts).split())
+        if passage and "ours" not in token.meta:
+            self._passage(text)
         pieces: list[Any] = []
         index = 0
         while index < len(children):
@@ -150,16 +156,20 @@ class Blocks:
                 pieces.append(escapeHtml(child.content))
             elif child.type == "link_open" and "note" in child.meta:
                 end = _link_end(children, index)
-                pieces.append(self._linked(child, children[index + 1 : end], _sentence(text, seen[:index])))
+                pieces.append(self._linked(child, children[index + 1 : end], _sentence(text, parts[:index])))
                 index = end
             else:
-                sentence = _sentence(text, seen[:index]) if child.type in ("mark", "wikilink") else ""
+                sentence = _sentence(text, parts[:index]) if child.type in ("mark", "wikilink") else ""
                 pieces.append(self._piece(children, index, sentence))
             index += 1
         if "done" in token.meta:
             ticked = " checked" if token.meta["done"] else ""
             return [f'<label><input type="checkbox" disabled{ticked}> ', *pieces, "</label>"]
         return pieces
+
+    def _passage(self, text: str) -> None:
+        if text := " ".join(text.split()):
+            self.passages.append(Passage(self._section, text, self._line, self._in_footnotes))
 
     def _piece(self, children: list[Token], index: int, sentence: str) -> Any:
         child = children[index]

@@ -13,7 +13,7 @@ def excerpt(note: Note, section: str | None) -> tuple[Block, ...]:
     A block alone where that is named. Nothing where the note has no such section.
     """
     if section is None:
-        return note.body
+        return tuple(note.body)
     if any(anchor.id == section for anchor in note.anchors) and (alone := _block(note, section)):
         return (alone, *_footnotes(note, [alone]))
     blocks: list[Block] = []

@@ -49,6 +49,14 @@ class Files:
     others: Mapping[str, str] = field(default_factory=dict)
     """Files that are no notes, the shallowest first: the path as the disk spells it by the path in NFC."""
 
+    def other(self, note: str, href: str) -> str | None:
+        """The file that is no note at the path that a link in a note means."""
+        return self.others.get(self.beside(note, href) or "")
+
+    def is_note(self, note: str, href: str) -> str | None:
+        """The slug of the note at the path that a link means without saying `.md`."""
+        return self.slugs.get(f"{self.beside(note, href) or ''}.md")
+
     def beside(self, note: str, href: str) -> str | None:
         """The path that a link in a note means, or None when it leads out of the folder."""
         written = _nfc(unquote(re.split(r"[?#]", href, maxsplit=1)[0]))
@@ -122,32 +130,46 @@ class Paths:
         return None
 
 
-def walk(folder: Path, default_language: Language) -> tuple[tuple[Source, ...], Files, tuple[Fault, ...]]:
-    """Every note and every other file; what is hidden or leads out of the folder is not there."""
-    paths, faults = _paths(folder)
+@dataclass(frozen=True)
+class Listing:
+    """A content folder by the names of what is in it."""
+
+    paths: tuple[str, ...]
+    odd: tuple[Fault, ...]
+    """Names that cannot be printed."""
+    sources: tuple[Source, ...]
+    files: Files
+    faults: tuple[Fault, ...]
+
+
+def walk(folder: Path, default_language: Language, last: Listing | None = None) -> Listing:
+    """Every note and every other file; what is hidden or leads out of the folder is not there.
+
+    It is the `last` listing itself where no name has changed since.
+    """
+    paths, odd = _paths(folder)
+    if last is not None and (last.paths, last.odd) == (paths, odd):
+        return last
     notes = [path for path in paths if MARKDOWN.search(path)]
     others = [path for path in paths if not MARKDOWN.search(path)]
     sources, collisions = _sources(notes, default_language)
-    return (
-        sources,
-        Files(
-            slugs={_nfc(source.path): source.slug for source in sources},
-            others={_nfc(path): path for path in others},
-        ),
-        faults + collisions,
+    files = Files(
+        slugs={_nfc(source.path): source.slug for source in sources},
+        others={_nfc(path): path for path in others},
     )
+    return Listing(paths, odd, sources, files, odd + collisions)
 
 
-def _paths(folder: Path) -> tuple[list[str], tuple[Fault, ...]]:
+def _paths(folder: Path) -> tuple[tuple[str, ...], tuple[Fault, ...]]:
     """The shallowest first, then by name."""
-    root = os.path.realpath(folder)
+    root, top = os.path.realpath(folder), os.path.join(folder, "")
     found, faults = [], []
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
         for name in names:
             path = os.path.join(place, name)
             inside = not os.path.islink(path) or os.path.realpath(path).startswith(root + os.sep)
-            relative = os.path.relpath(path, folder).replace(os.sep, "/")
+            relative = path[len(top) :].replace(os.sep, "/")
             if name.startswith(".") or not inside or OBSIDIANS.search(name):
                 continue
             if relative.isprintable() or UNPRINTABLE.isdisjoint(map(unicodedata.category, relative)):
@@ -156,7 +178,7 @@ def _paths(folder: Path) -> tuple[list[str], tuple[Fault, ...]]:
                 spelled = relative.encode("unicode_escape").decode()
                 what = "the name of this file cannot be printed, so it is left out; give it another one"
                 faults.append(Fault(spelled, 1, what, stops=False))
-    return sorted(found, key=lambda path: (path.count("/"), path)), tuple(faults)
+    return tuple(sorted(found, key=lambda path: (path.count("/"), path))), tuple(faults)
 
 
 def _sources(paths: list[str], default_language: Language) -> tuple[tuple[Source, ...], tuple[Fault, ...]]:

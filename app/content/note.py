@@ -1,6 +1,6 @@
 """What a markdown file becomes: one note in one language, its body a tuple of blocks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal, get_args
@@ -58,7 +58,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Passage:
-    """The plain text of one sentence-bearing block (a paragraph, list item, cell or quotation) of a section."""
+    """The plain text of one block of a section: a paragraph, list item, cell, quotation or displayed formula.
+
+    A block of HTML has one for each of its lines. Code is none.
+    """
 
     section: str | None
     """The id of the nearest explicit section of level 2 above it; None before the first."""
@@ -127,9 +130,10 @@ class Note:
     """Front matter that the garden does not know; kept, never an error."""
     source: str
     """The whole file."""
-    body: tuple[Prose | Embed | Transclusion, ...]
+    body: Sequence[Prose | Embed | Transclusion]
+    """Like the passages perhaps not loaded before it is looked into: see app/content/later.py."""
     sections: tuple[Section, ...]
-    passages: tuple[Passage, ...]
+    passages: Sequence[Passage]
     marks: tuple[Mark, ...]
     rans: tuple[Ran, ...]
     links: tuple[Link, ...]
@@ -138,6 +142,10 @@ class Note:
     minutes: int
     """Reading time: Latin words / 220 + Han characters / 400, at least 1."""
     embeds: tuple[Embed, ...] = field(default=())
+    transclusions: tuple[Transclusion, ...] = field(default=())
+    """Like the embeds those of the body, to be seen without loading it."""
+    digest: str = ""
+    """Of all that it was made of: its file, its slug, and what it asked of other files; empty for one made by hand."""
     anchors: tuple[Section, ...] = field(default=())
     """Paragraphs and other blocks that `^id` names in the text, under `block-id`; their level is 0."""
 

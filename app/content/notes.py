@@ -1,56 +1,58 @@
-"""A content folder into notes, with everything that is wrong in them."""
+"""The bytes of a file into a note, with everything that is wrong in it."""
 
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 
 from markdown_it.token import Token
 
+from app.content.answers import Answers
 from app.content.blocks import Blocks
-from app.content.files import Files, Source, walk
+from app.content.files import Files, Source
 from app.content.front_matter import FrontMatter, parted, read_front_matter, unclosed
 from app.content.markdown import tokens
-from app.content.note import Embed, Note
+from app.content.note import Embed, Note, Transclusion
 from app.content.reading import Reading
 from app.content.rules.headings import words
 from app.content.sentences import opening
 from app.errors import Fault
-from app.language import Language
 
 HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 DRAWING = "excalidraw-plugin"
 LATIN = re.compile(r"[^\W\d_\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][\w'’-]*")
 
 
-def read_notes(folder: Path, default_language: Language) -> tuple[tuple[Note, ...], tuple[Fault, ...]]:
-    """All notes of a folder in the order of their paths; a note with faults is there wherever it can be."""
-    sources, files, faults = walk(folder, default_language)
-    notes = []
-    for source in sources:
-        note, wrong = read_note(folder, source, files)
-        faults += wrong
-        if note is not None:
-            notes.append(note)
-    return tuple(notes), tuple(sorted(faults))
+@dataclass(frozen=True)
+class Read:
+    """What was made of a file, and the answers that this depends on."""
+
+    note: Note | None
+    faults: tuple[Fault, ...]
+    answers: Answers
 
 
-def read_note(folder: Path, source: Source, files: Files) -> tuple[Note | None, tuple[Fault, ...]]:
-    """One note; None where its bytes are no text, and for a drawing of Obsidian's Excalidraw."""
-    data = (folder / source.path).read_bytes()
+def read(data: bytes, source: Source, files: Files) -> Read:
+    """No note where the bytes are no text, and for a drawing of Obsidian's Excalidraw."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         what = f"byte {data[error.start]:#04x} is not UTF-8, so this note is left out; save the file in UTF-8"
-        return None, (Fault(source.path, data.count(b"\n", 0, error.start) + 1, what, stops=False),)
-    made, faults = note(text, source, files)
-    return (None, ()) if DRAWING in made.extra else (made, faults)
+        return Read(None, (Fault(source.path, data.count(b"\n", 0, error.start) + 1, what, stops=False),), {})
+    made, reading = _read(text, source, files)
+    if DRAWING in made.extra:
+        return Read(None, (), {})
+    return Read(made, tuple(sorted(reading.faults)), reading.ask.answers)
 
 
 def note(text: str, source: Source, files: Files) -> tuple[Note, tuple[Fault, ...]]:
     """The note that a text is."""
+    made, reading = _read(text, source, files)
+    return made, tuple(sorted(reading.faults))
+
+
+def _read(text: str, source: Source, files: Files) -> tuple[Note, Reading]:
     head, body = parted(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     reading = Reading(source.path, source.language, files, first_line=head.count("\n"))
     if not head and unclosed(body):
@@ -60,7 +62,7 @@ def note(text: str, source: Source, files: Files) -> tuple[Note, tuple[Fault, ..
     title = _title(stream, matter, source, reading)
     blocks = Blocks(reading)
     blocks.walk(stream)
-    return _note(text, source, matter, title, blocks), tuple(sorted(reading.faults))
+    return _note(text, source, matter, title, blocks), reading
 
 
 def _title(stream: list[Token], matter: FrontMatter, source: Source, reading: Reading) -> str:
@@ -107,6 +109,7 @@ def _note(text: str, source: Source, matter: FrontMatter, title: str, blocks: Bl
         files=tuple(dict.fromkeys(blocks.files)),
         minutes=_minutes(" ".join(passage.text for passage in blocks.passages)),
         embeds=tuple(block for block in blocks.body if isinstance(block, Embed)),
+        transclusions=tuple(block for block in blocks.body if isinstance(block, Transclusion)),
         anchors=tuple(replace(anchor, title=anchor.title or title) for anchor in blocks.anchors),
     )
 

@@ -1,8 +1,9 @@
 """What the rules of one note share while it is read: where they are, what files there are, what is wrong."""
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
+from app.content.answers import Asking
 from app.content.files import Files
 from app.errors import Fault
 from app.language import Language
@@ -14,7 +15,9 @@ class Reading:
 
     file: str
     language: Language
-    files: Files
+    files: InitVar[Files]
+    ask: Asking = field(init=False)
+    """What the folder holds; the note depends on every answer."""
     first_line: int = 0
     """Lines of front matter above the text."""
     block_line: int = 0
@@ -22,6 +25,9 @@ class Reading:
     faults: list[Fault] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     """Met in the text, in reading order."""
+
+    def __post_init__(self, files: Files) -> None:
+        self.ask = Asking(files, self.file)
 
     def line(self, block_line: int, text: str = "", position: int = 0) -> int:
         """The line in the file of a position in the text of a block."""

@@ -6,7 +6,7 @@ repository does not know, as beyond the edge of a shallow clone, is None: it is 
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -33,6 +33,13 @@ class Calendar:
     def __getitem__(self, file: str) -> Dates:
         return self.files.get(file, Dates())
 
+    def dated(self, note: Note) -> Note:
+        """With the dates of the calendar where its front matter names none."""
+        known = self[note.file]
+        planted, tended = note.planted or known.planted, note.tended or known.tended
+        same = (planted, tended) == (note.planted, note.tended)
+        return note if same else replace(note, planted=planted, tended=tended)
+
 
 def dates(content: Path) -> Calendar:
     """Asks git, which takes seconds in a repository of many thousand commits: call it once."""
@@ -43,13 +50,6 @@ def dates(content: Path) -> Calendar:
     with Blobs(content) as blobs:
         files = {path.removeprefix(here.prefix): _dates(made, here.edge, blobs) for path, made in sorted(known.items())}
     return Calendar(here.repository, files)
-
-
-def dated(notes: Iterable[Note], calendar: Calendar) -> Iterator[Note]:
-    """Notes with the dates of the calendar where their front matter names none."""
-    for note in notes:
-        known = calendar[note.file]
-        yield replace(note, planted=note.planted or known.planted, tended=note.tended or known.tended)
 
 
 def write_index(calendar: Calendar, path: Path) -> None:

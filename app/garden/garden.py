@@ -46,6 +46,18 @@ class Backlink:
 
 
 @dataclass(frozen=True, eq=False)
+class Trail:
+    """Where the links of one note lead."""
+
+    note: Note
+    links: tuple[tuple[Note, Backlink], ...]
+    """Those to other notes."""
+    aims: tuple[Note, ...]
+    """Every note that is linked to, itself perhaps."""
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Garden:
     """Every note that may be seen; drafts are among them only where they were asked for."""
 
@@ -57,7 +69,8 @@ class Garden:
     _names: Mapping[Language, Names] = field(default_factory=dict)
     _redirects: Mapping[Language, Mapping[str, str]] = field(default_factory=dict)
     _placed: Mapping[Address, tuple[Placed, ...]] = field(default_factory=dict)
-    _backlinks: Mapping[Address, tuple[Backlink, ...]] = field(default_factory=dict)
+    _backlinks: Mapping[Address, list[Backlink]] = field(default_factory=dict)
+    _trails: Mapping[Address, Trail] = field(default_factory=dict)
 
     def note(self, language: Language, slug: str) -> Note | None:
         return self._notes.get((language, slug))
@@ -107,7 +120,8 @@ class Garden:
 
     def backlinks(self, note: Note) -> tuple[Backlink, ...]:
         """Every link and transclusion in other notes that leads to this one, by their slugs and lines."""
-        return self._backlinks.get((note.language, note.slug), ())
+        found = self._backlinks.get((note.language, note.slug), ())
+        return tuple(sorted(found, key=lambda link: (link.note.slug, link.line)))
 
     def nearest(self, language: Language, slug: str, count: int = 5) -> tuple[Note, ...]:
         """The notes whose slug, title or alias is most like this, best first; those of the language before others."""
@@ -132,8 +146,17 @@ class Garden:
         return tuple(note for note in self.notes(language) if wanted in map(key, note.tags))
 
 
-def grow(notes: Iterable[Note], concepts: Mapping[str, Concept], *, drafts: bool = False) -> Garden:
-    """Without `drafts` a draft is as if it did not exist: nothing here knows its name."""
+def grow(
+    notes: Iterable[Note],
+    concepts: Mapping[str, Concept],
+    *,
+    drafts: bool = False,
+    before: Garden | None = None,
+) -> Garden:
+    """Without `drafts` a draft is as if it did not exist: nothing here knows its name.
+
+    What an edit did not touch is taken over from the garden `before` it.
+    """
     seen = [note for note in notes if drafts or not note.draft]
     ordered = sorted(seen, key=lambda note: (note.slug, note.language, note.file))
     by_address = {(note.language, note.slug): note for note in ordered}
@@ -145,13 +168,15 @@ def grow(notes: Iterable[Note], concepts: Mapping[str, Concept], *, drafts: bool
         redirects[language] = {key(alias): note.slug for note in own for alias in reversed(note.aliases)}
         redirects[language] |= {key(note.slug): note.slug for note in own}
     garden = Garden(concepts, (), (), by_address, names, redirects)
-    placed = {address: _expand(garden, note, faults) for address, note in by_address.items() if _transcludes(note)}
-    backlinks = _follow_links(garden, faults)
+    placed = {address: _expand(garden, note, faults) for address, note in by_address.items() if note.transclusions}
+    trails = dict(_trails(garden, before))
+    faults += (fault for trail in trails.values() for fault in trail.faults)
+    backlinks = _linking(trails.values())
     faults += _pairs(garden)
     faults += _lonely(garden, backlinks)
     stops = tuple(sorted({fault for fault in faults if fault.stops}))
     warns = tuple(sorted({fault for fault in faults if not fault.stops}))
-    return replace(garden, faults=stops, warnings=warns, _placed=placed, _backlinks=backlinks)
+    return replace(garden, faults=stops, warnings=warns, _placed=placed, _backlinks=backlinks, _trails=trails)
 
 
 def section_of(note: Note, name: str | None) -> Section | None:
@@ -187,10 +212,6 @@ def _gather(notes: list[Note], faults: list[Fault]) -> dict[str, str]:
     return {wanted: note.slug for wanted, note in found.items() if wanted}
 
 
-def _transcludes(note: Note) -> bool:
-    return any(isinstance(block, Transclusion) for block in note.body)
-
-
 def _expand(garden: Garden, note: Note, faults: list[Fault]) -> tuple[Placed, ...]:
     def lookup(block: Transclusion, where: Note) -> tuple[Note, str | None] | Fault:
         found = garden.find(block.target, where.language) if block.target.strip() else where
@@ -206,26 +227,50 @@ def _expand(garden: Garden, note: Note, faults: list[Fault]) -> tuple[Placed, ..
     return placed
 
 
-def _follow_links(garden: Garden, faults: list[Fault]) -> dict[Address, tuple[Backlink, ...]]:
-    """Who is linked to by whom; links that lead nowhere become faults on the way."""
+def _trails(garden: Garden, before: Garden | None) -> Iterator[tuple[Address, Trail]]:
+    """Those of the garden before hold while every name leads where it led and the notes at their ends are the same."""
+    old = before._trails if before and _lead_alike(garden._names, before._names) else {}
+    for address, note in garden._notes.items():
+        known = old.get(address)
+        if known and known.note is note and all(garden.note(aim.language, aim.slug) is aim for aim in known.aims):
+            yield address, known
+        else:
+            yield address, _trail(garden, note)
+
+
+def _lead_alike(these: Mapping[Language, Names], those: Mapping[Language, Names]) -> bool:
+    return all(these[language].slugs == those[language].slugs for language in LANGUAGES)
+
+
+def _trail(garden: Garden, note: Note) -> Trail:
+    """Links that lead nowhere become faults on the way."""
+    links: list[tuple[Note, Backlink]] = []
+    aims: dict[str, Note] = {}
+    faults: list[Fault] = []
+    for target, section, line, sentence in (
+        *((link.target, link.section, link.line, link.sentence) for link in note.links),
+        *((block.target, block.section, block.line, "") for block in note.transclusions),
+    ):
+        aim = garden.find(target, note.language) if target.strip() else note
+        if aim is None:
+            faults.append(_unwritten(garden, note, target, line))
+            continue
+        aims[aim.file] = aim
+        known = section_of(aim, section)
+        if section and known is None and _lacks(aim, section):
+            faults.append(_no_section(note, line, aim, section))
+        elif aim.slug != note.slug:
+            links.append((aim, Backlink(note, sentence, known.id if known else None, line)))
+    return Trail(note, tuple(links), tuple(aims.values()), tuple(faults))
+
+
+def _linking(trails: Iterable[Trail]) -> dict[Address, list[Backlink]]:
+    """Who is linked to by whom."""
     found: dict[Address, list[Backlink]] = {}
-    for note in garden.notes():
-        transclusions = (block for block in note.body if isinstance(block, Transclusion))
-        for target, section, line, sentence in (
-            *((link.target, link.section, link.line, link.sentence) for link in note.links),
-            *((block.target, block.section, block.line, "") for block in transclusions),
-        ):
-            aim = garden.find(target, note.language) if target.strip() else note
-            if aim is None:
-                faults.append(_unwritten(garden, note, target, line))
-            elif _lacks(aim, section):
-                faults.append(_no_section(note, line, aim, section or ""))
-            elif aim.slug != note.slug:
-                known = section_of(aim, section)
-                backlink = Backlink(note, sentence, known.id if known else None, line)
-                found.setdefault((aim.language, aim.slug), []).append(backlink)
-    order = {address: sorted(links, key=lambda link: (link.note.slug, link.line)) for address, links in found.items()}
-    return {address: tuple(links) for address, links in order.items()}
+    for trail in trails:
+        for aim, link in trail.links:
+            found.setdefault((aim.language, aim.slug), []).append(link)
+    return found
 
 
 def _unwritten(garden: Garden, note: Note, target: str, line: int) -> Fault:
@@ -261,7 +306,7 @@ def _twin_file(note: Note) -> str:
     return f"{stem}.{other(note.language)}.md"
 
 
-def _lonely(garden: Garden, backlinks: Mapping[Address, tuple[Backlink, ...]]) -> Iterator[Fault]:
+def _lonely(garden: Garden, backlinks: Iterable[Address]) -> Iterator[Fault]:
     """Notes that no other note links to, in either language; a garden of one note and its translation has none."""
     linked = {slug for _, slug in backlinks}
     if len({note.slug for note in garden.notes()}) > 1:

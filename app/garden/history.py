@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 from app.content.files import Files
 from app.content.front_matter import parted, read_front_matter
 from app.content.reading import Reading
+from app.content.rules.comments import published
 from app.garden.dates import indexed, keep_in_index
 from app.garden.repository import Blobs, Repository, Revision, place, revisions, revisions_of
 
@@ -120,10 +121,10 @@ def _changes(made: Iterable[Revision], edge: frozenset[str], blobs: Blobs, draft
 
 
 def _text(blob: str, blobs: Blobs, drafts: bool) -> str | None:
-    """None for a draft, for no file, and for what git does not keep here."""
+    """Without the author's comments; None for a draft, for no file, and for what git does not keep here."""
     data = blobs.text(blob) if blob.strip("0") else None
     text = data.decode(errors="replace") if data is not None else None
-    return None if text is None or (_is_draft(text) and not drafts) else text
+    return None if text is None or (_is_draft(text) and not drafts) else published(text)
 
 
 def _is_draft(text: str) -> bool:

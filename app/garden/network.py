@@ -10,7 +10,7 @@ in reading order; a concept also carries its `places`. Edges carry `kind`: `cont
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -133,7 +133,7 @@ def _flat(text: str) -> str:
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _passage_of(mark: Mark, passages: tuple[Passage, ...]) -> int:
+def _passage_of(mark: Mark, passages: Sequence[Passage]) -> int:
     """The last passage at or above the mark's line that holds its sentence; -1 for one in a heading, say."""
     holding = [
         at for at, passage in enumerate(passages)

@@ -8,7 +8,6 @@ replaces one sheet. One text a note was found as fast as all joined into one, an
 """
 
 import heapq
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,10 +15,11 @@ from itertools import chain
 from typing import Literal
 
 from app.content.note import Concept, Growth, Note
+from app.content.reader import Kept
 from app.garden.folding import Fold, folded, unaccented
 from app.garden.names import key
 from app.garden.near import MOST_TERMS, Meaning, Spellings, meanings, near, spellings
-from app.garden.sheets import Sheet, having, lines, sheet
+from app.garden.sheets import Sheet, having, lines, sheets_of
 from app.garden.slips import words
 from app.garden.snippets import Pieces, marked, snippet
 from app.language import LANGUAGES, Language
@@ -59,7 +59,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Index:
-    """Never changes: an edit makes another one, which shares all but the note that was edited."""
+    """Never changes: after an edit another one is made, which shares all but the notes that were edited."""
 
     concepts: Mapping[str, Concept]
     _sheets: Mapping[Language, tuple[Sheet, ...]]
@@ -69,18 +69,23 @@ class Index:
     _spellings: Spellings
 
     @classmethod
-    def of(cls, notes: Iterable[Note], concepts: Mapping[str, Concept]) -> "Index":
-        every = sorted((sheet(note, concepts) for note in notes), key=_slug)
-        sheets = {language: tuple(one for one in every if one.note.language == language) for language in LANGUAGES}
+    def of(
+        cls,
+        notes: Iterable[Note],
+        concepts: Mapping[str, Concept],
+        before: "Index | None" = None,
+        kept: Kept | None = None,
+    ) -> "Index":
+        """Takes over what the index `before` has of the very same notes, and what was kept of equal ones."""
+        had = {id(one.note): one for one in before.all} if before and before.concepts == concepts else {}
+        every = sorted(sheets_of(notes, concepts, had, kept), key=_slug)
+        by_language = {known: tuple(one for one in every if one.note.language == known) for known in LANGUAGES}
         vocabulary = Counter(chain.from_iterable(_title_words(one) for one in every))
-        return cls(concepts, sheets, vocabulary, spellings(concepts))
+        return cls(concepts, by_language, vocabulary, spellings(concepts))
 
-    def changed(self, note: Note) -> "Index":
-        """With this note in place of the one of its language and slug, or beside the others."""
-        return self._with(note.language, note.slug, (sheet(note, self.concepts),))
-
-    def without(self, language: Language, slug: str) -> "Index":
-        return self._with(language, slug, ())
+    @property
+    def all(self) -> Iterator[Sheet]:
+        return chain.from_iterable(self._sheets.values())
 
     def search(
         self,
@@ -101,29 +106,17 @@ class Index:
             return Found(0)
         every = chain.from_iterable(self._sheets[known] for known in ((language,) if language else LANGUAGES))
         sheets = list(every if growth is tag is None else _filtered(every, growth, tag))
-        exact, rare = _containing(sheets, terms)
+        exact = _containing(sheets, terms)
         best = _best(exact, terms, limit)
-        around = meanings(terms, rare, self._spellings, self._vocabulary) if nearby else ()
+        around: tuple[Meaning, ...] = ()
+        if nearby:
+            around = meanings(terms, _rare(sheets, terms, exact), self._spellings, self._vocabulary)
         others = near(around, sheets, exact, min(limit, MOST_NEAR))
         return Found(
             len(exact),
             tuple(self._hit(one, terms) for one in best),
             tuple(self._near_hit(one, around) for one in others),
         )
-
-    def _with(self, language: Language, slug: str, new: tuple[Sheet, ...]) -> "Index":
-        there = self._sheets[language]
-        at = bisect_left(there, slug, key=_slug)
-        old = there[at : at + 1] if at < len(there) and there[at].note.slug == slug else ()
-        sheets = {**self._sheets, language: (*there[:at], *new, *there[at + len(old) :])}
-        gone, come = (set().union(*map(_title_words, some)) for some in (old, new))
-        vocabulary = self._vocabulary
-        if gone != come:
-            count = Counter(vocabulary)
-            count.subtract(gone)
-            count.update(come)
-            vocabulary = +count
-        return Index(self.concepts, sheets, vocabulary, self._spellings)
 
     def _hit(self, one: Sheet, words: tuple[str, ...], fold: Fold = folded) -> Hit:
         note = one.note
@@ -159,16 +152,20 @@ def _filtered(sheets: Iterable[Sheet], growth: Growth | None, tag: str | None) -
             yield one
 
 
-def _containing(sheets: list[Sheet], terms: tuple[str, ...]) -> tuple[list[Sheet], set[str]]:
-    """Those that have all of the terms; and the terms that hardly any of the sheets has (not of a long query)."""
-    longest, *others = sorted(terms, key=len, reverse=True)
-    found = having(longest, sheets)
-    rare = {longest} if len(found) < COMMON else set()
-    for term in others:
-        found = having(term, found)
-    if len(found) < COMMON and len(terms) <= MOST_TERMS:
-        rare.update(term for term in others if len(having(term, sheets)) < COMMON)
-    return found, rare
+def _containing(sheets: list[Sheet], terms: tuple[str, ...]) -> list[Sheet]:
+    """Those that have all of the terms."""
+    for term in sorted(terms, key=len, reverse=True):
+        sheets = having(term, sheets)
+    return sheets
+
+
+def _rare(sheets: list[Sheet], terms: tuple[str, ...], exact: list[Sheet]) -> set[str]:
+    """The terms that hardly any of the sheets has; none of a long query."""
+    if len(exact) >= COMMON or len(terms) > MOST_TERMS:
+        return set()
+    if len(terms) == 1:
+        return set(terms)
+    return {term for term in terms if len(having(term, sheets)) < COMMON}
 
 
 def _best(exact: list[Sheet], terms: tuple[str, ...], limit: int) -> list[Sheet]:

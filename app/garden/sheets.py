@@ -1,16 +1,26 @@
-"""A note into the one folded text that search reads of it: its title, the labels of its concepts, its text."""
+"""A note into the one folded text that search reads of it: its title, the labels of its concepts, its text.
 
+Its text is what its author wrote and a reader sees: headings, paragraphs, items, cells, titles of callouts, footnotes,
+formulas as plain text, code, the words that stand for a picture, and what HTML shows. Other notes that it shows within
+itself are found as themselves; tags, summaries, addresses, and what the garden adds (names of callouts without a title,
+results of experiments) are no text of it.
+"""
+
+import hashlib
+import pickle
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.content.note import Concept, Note, Prose
 from app.content.pieces import Anchored, Code, Footnotes
+from app.content.reader import Kept
 from app.garden.folding import folded, without_accents
 from app.garden.network import places
 from app.garden.slips import HAN
 from app.language import Language
 
+SHEET = "sheet"
 SIEVE = 4093
 """Bits of a sieve, a prime number: a note of 300 words sets about a quarter."""
 
@@ -30,6 +40,11 @@ class Sheet:
     """What the text lets through: a term whose sieve has a bit that is not in here does not stand in it."""
 
     @property
+    def values(self) -> tuple[object, ...]:
+        """All but the note."""
+        return self.text, self.title_end, self.labels_end, self.concepts, self.plain, self.sieve
+
+    @property
     def title(self) -> str:
         return self.text[: self.title_end]
 
@@ -45,6 +60,33 @@ def sheet(note: Note, concepts: Mapping[str, Concept]) -> Sheet:
     text = "\n".join((title + labels, *map(folded, lines(note))))
     plain = without_accents(text)
     return Sheet(note, text, len(title), len(title) + len(labels), its, plain if plain != text else None, sieve(text))
+
+
+def sheets_of(
+    notes: Iterable[Note], concepts: Mapping[str, Concept], had: Mapping[int, Sheet], kept: Kept | None
+) -> list[Sheet]:
+    """One for each note: the one that it `had` (by the identity of the note), or that was kept, else a new one."""
+    every = list(notes)
+    if kept is None:
+        return [had.get(id(note)) or sheet(note, concepts) for note in every]
+    known = hashlib.sha256(repr(sorted(concepts.items())).encode()).hexdigest()
+    keys = {id(note): f"{note.digest} {known}" for note in every if note.digest}
+    rows = {} if had else kept.all(SHEET)
+    found: list[Sheet] = []
+    new: dict[str, bytes] = {}
+    for note in every:
+        key = keys.get(id(note), "")
+        one = had.get(id(note))
+        if one is None and key in rows:
+            one = Sheet(note, *pickle.loads(rows[key]))
+        elif one is None:
+            one = sheet(note, concepts)
+            new |= {key: pickle.dumps(one.values)} if key else {}
+        found.append(one)
+    if new:
+        kept.put(SHEET, new)
+        kept.prune(SHEET, keys.values())
+    return found
 
 
 def having(term: str, sheets: list[Sheet]) -> list[Sheet]:

@@ -29,7 +29,7 @@ class Placed:
 
 def expand(note: Note, lookup: Lookup) -> tuple[tuple[Placed, ...], tuple[Fault, ...]]:
     """The blocks of the page, and every fault met on the way; embeds keep their names as long as they are unique."""
-    if not any(isinstance(block, Transclusion) for block in note.body):
+    if not note.transclusions:
         return tuple(Placed(block, note) for block in note.body), ()
     page = _Page(lookup, [], [])
     page.add(note, None, ())

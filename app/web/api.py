@@ -11,13 +11,15 @@ from app.experiments.experiment import Experiment, query
 from app.laboratory import data
 from app.language import Language
 from app.numerals import plain
+from app.web import search_queries
 from app.web.downloads import timing
 from app.web.negotiation import preferred
 from app.web.problems import NotFound
 from app.web.queries import pairs
 from app.web.rendering import Frame, page
+from app.web.search_queries import OF_API
 from app.web.site import Site
-from app.web.widgets import own_place, parameter_rows, ran, read
+from app.web.widgets import ParameterRow, own_place, parameter_rows, ran, read
 from app.web.words import Words
 
 
@@ -52,7 +54,7 @@ def routes(site: Site) -> APIRouter:
             for experiment in EXPERIMENTS.values()
         ]
         frame = Frame(language, words.api_title, words.api_lead, "/api/docs", "/api/docs")
-        answer = page(site, request, "api.html", frame, {"widgets": rows})
+        answer = page(site, request, "api.html", frame, {"widgets": rows, "search": search_rows(language)})
         answer.headers["Vary"] = "Cookie, Accept-Language"
         answer.headers["Cache-Control"] = "no-store"
         return answer
@@ -102,6 +104,14 @@ def openapi_parameter(experiment: Experiment, name: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": False, "description": described, "schema": parameter.schema}
 
 
+def search_rows(language: Language) -> tuple[ParameterRow, ...]:
+    defaults = search_queries.read(OF_API, ())
+    return tuple(
+        ParameterRow(one.name, one.label[language], one.write(defaults[one.name]), one.accepts[language])
+        for one in OF_API
+    )
+
+
 def example(experiment: Experiment) -> str:
     state = query(experiment.state(experiment.parse(experiment.presets[-1].given)))
     return f"/api/widgets/{experiment.name}{'?' if state else ''}{state}"
@@ -144,15 +154,15 @@ PROBLEMS = {
 }
 
 
-def _as_json(schema: dict[str, Any], words: str) -> dict[str, Any]:
+def as_json(schema: dict[str, Any], words: str) -> dict[str, Any]:
     return {"description": words, "content": {"application/json": {"schema": schema}}}
 
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: _as_json(STATE, "The state, with every parameter as resolved"),
-    422: _as_json(PROBLEMS, "Parameters that cannot be computed, every problem listed"),
-    414: _as_json(PROBLEMS, "A query that is too long"),
-    500: _as_json(PROBLEMS, "The process that ran the experiment ended"),
-    503: _as_json(PROBLEMS, "Too many experiments are waiting; Retry-After says when to come back"),
-    504: _as_json(PROBLEMS, "The experiment was stopped at its time limit"),
+    200: as_json(STATE, "The state, with every parameter as resolved"),
+    422: as_json(PROBLEMS, "Parameters that cannot be computed, every problem listed"),
+    414: as_json(PROBLEMS, "A query that is too long"),
+    500: as_json(PROBLEMS, "The process that ran the experiment ended"),
+    503: as_json(PROBLEMS, "Too many experiments are waiting; Retry-After says when to come back"),
+    504: as_json(PROBLEMS, "The experiment was stopped at its time limit"),
 }

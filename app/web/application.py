@@ -6,6 +6,8 @@ import functools
 import gc
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
 
 from fastapi import FastAPI, Request
 from markupsafe import Markup
@@ -26,7 +28,7 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, copies, downloads, feeds, notes, previews, problems, tending, widgets
+from app.web import api, copies, downloads, feeds, notes, previews, problems, search, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.missed import Watch
@@ -37,6 +39,8 @@ from app.web.shelf import Kept, Shelf
 from app.web.site import Copy, Site
 from app.web.slots import Slots
 
+WARM_UP = 0.3
+"""Seconds after the start in which readers of the first pages have the processor for themselves."""
 FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -50,15 +54,15 @@ class EndingConvertor(StringConvertor):
 
 def create(settings: Settings, report: Report, laboratory: Laboratory) -> ASGIApp:
     """The whole site; the garden is fixed for the life of the application."""
-    return application(open_site(settings, report, laboratory))
+    return wired(open_site(settings, report, laboratory), Kept(settings.page_cache * (1 << 20)))
 
 
-def application(site: Site) -> ASGIApp:
+def wired(site: Site, kept: Kept) -> ASGIApp:
+    """A site into the application that answers for it, with room for finished pages."""
+    settings = site.settings
     register_url_convertor("language", LanguageConvertor())
     register_url_convertor("ending", EndingConvertor())
     register_url_convertor("slug", tending.SlugConvertor())
-    settings = site.settings
-    kept = Kept(settings.page_cache * (1 << 20))
     app = FastAPI(
         title=settings.title,
         version=__version__,
@@ -72,7 +76,7 @@ def application(site: Site) -> ASGIApp:
     if site.copy is not None:
         app.include_router(copies.routes(site))
     add_plain_routes(app, site)
-    for room in (api, widgets, feeds, tending, notes, previews):
+    for room in (api, search, widgets, feeds, tending, notes, previews):
         app.include_router(room.routes(site))
     app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
     inner: ASGIApp = Bodies(Watch(app, site.missed), settings.upload_limit * 1024)
@@ -87,26 +91,43 @@ def application(site: Site) -> ASGIApp:
     return Head(Shelf(inner, kept))
 
 
-def open_site(settings: Settings, report: Report, laboratory: Laboratory, copy: Copy | None = None) -> Site:
-    """Also puts the results on record where the laboratory finds them first."""
-    assets = read_assets(shipped("static"), copy is not None)
+def open_site(
+    settings: Settings,
+    report: Report,
+    laboratory: Laboratory,
+    *,
+    before: Site | None = None,
+    live: bool = False,
+    copy: Copy | None = None,
+) -> Site:
+    """Also puts the results on record where the laboratory finds them first.
+
+    What does not depend on the garden is taken over from the site `before` an edit.
+    """
     for experiment, params in needed(report):
         record = report.measured.record(experiment, params)
         if record is not None and record.digest == experiment.digest:
             where = {"platform": record.processor, **record.versions, "processor": record.processor}
             laboratory.keep(experiment, params, Outcome(record.result, None, where))
+    of_this_garden: dict[str, Any] = {
+        "report": report,
+        "files": frozenset(file for note in report.garden.notes() for file in note.files),
+        "records": Records(settings.content, settings.drafts),
+        "index": search.made_once(report, before.index if before else None),
+    }
+    if before is not None:
+        return replace(before, **of_this_garden)
+    assets = read_assets(shipped("static"), copy is not None)
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=False, cssclass="highlight", wrapcode=True)
     return Site(
         settings=settings,
-        report=report,
         laboratory=laboratory,
-        templates=environment(shipped("templates"), assets, settings.htmx == "local", copy),
+        templates=environment(shipped("templates"), assets, settings.htmx == "local", live=live, copy=copy),
         assets=assets,
         slots=Slots(settings.client_slots),
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
-        files=frozenset(file for note in report.garden.notes() for file in note.files),
-        records=Records(settings.content, settings.drafts),
         copy=copy,
+        **of_this_garden,
     )
 
 
@@ -121,17 +142,28 @@ async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
         site.laboratory.close()
         return
     gc.freeze()  # what stands for good is never searched for garbage, which would hold up a reader for some 60 ms
+    gc.enable()
     site.laboratory.start()
     again = asyncio.ensure_future(measure_again(site, kept))
+    warm = asyncio.ensure_future(warm_up(site))
     try:
         yield
     finally:
         again.cancel()
+        warm.cancel()
         site.laboratory.close()
+
+
+async def warm_up(site: Site) -> None:
+    """Behind the first page, and before the first search, which would wait for it."""
+    await asyncio.sleep(WARM_UP)
+    await asyncio.to_thread(site.index)
 
 
 async def measure_again(site: Site, kept: Kept) -> None:
     for state in needed(site.report):
+        if key(state) in site.here:
+            continue
         with contextlib.suppress(LaboratoryError):
             site.here[key(state)] = (await site.laboratory.measure(*state)).result
     kept.clear()

@@ -9,7 +9,7 @@ HTMX = "4.0.1"
 HTMX_CDN = f"https://cdn.jsdelivr.net/npm/htmx.org@{HTMX}/dist/htmx.min.js"
 HTMX_INTEGRITY = "sha384-Qp9rdC8H7EqOoX+nR0P3RPG2Noji+qdwJlGpfzwQJsfOpp3sGwIdSP9xO3+UlEhn"
 """Of the published file; a test computes it from there."""
-ASKING = ("01-htmx.js", "02-fields.js", "03-state.js", "08-search.js")
+ASKING = ("01-htmx.js", "02-fields.js", "03-state.js")
 """Scripts that are for what a server computes."""
 
 

@@ -40,7 +40,7 @@ def routes(site: Site) -> APIRouter:
     def search(request: Request, language: Language) -> Response:
         words = Words(language)
         path = f"/{language}/search"
-        frame = Frame(language, words.copy_search, words.copy_search_lead, path, f"/{other(language)}/search", "search")
+        frame = Frame(language, words.search, words.copy_search_lead, path, f"/{other(language)}/search", "search")
         return page(site, request, "copy/search.html", frame, {})
 
     return router

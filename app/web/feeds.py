@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -158,6 +159,10 @@ def spots(site: Site) -> list[Spot]:
         both = tuple((twin.language, note_address(twin)) for twin in twins if twin)
         changed = note.tended or note.planted
         found.append(Spot(note_address(note), both if len(both) > 1 else (), changed.isoformat() if changed else ""))
+    tags = {language: {key(tag): at(language, "tags", tag) for tag in garden.tags(language)} for language in LANGUAGES}
+    for tag, path in chain.from_iterable(known.items() for known in tags.values()):
+        both = tuple((language, known[tag]) for language, known in tags.items() if tag in known)
+        found.append(Spot(path, both if len(both) > 1 else (), ""))
     return found
 
 

@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from app.content.note import GROWTHS, Embed, Note, Prose
 from app.content.pieces import Footnotes
+from app.content.rules.comments import published
 from app.garden.names import key
 from app.language import Language, other
 from app.web.addresses import at, note_address
@@ -139,7 +140,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def markdown(note: Note) -> Response:
-    return Response(note.source, media_type="text/markdown; charset=utf-8", headers={"Vary": "Accept"})
+    return Response(published(note.source), media_type="text/markdown; charset=utf-8", headers={"Vary": "Accept"})
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,20 @@ import re
 from dataclasses import dataclass
 
 from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from app.errors import Busy, InvalidCheckpoint, InvalidParameters, Problem, ReaderError, TookTooLong, WorkerLost
+from app.errors import (
+    Busy,
+    InvalidCheckpoint,
+    InvalidParameters,
+    InvalidSearch,
+    Problem,
+    ReaderError,
+    TookTooLong,
+    WorkerLost,
+)
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment
 from app.language import Language, Text
@@ -18,13 +28,14 @@ from app.web.addresses import note_address
 from app.web.guards import LONGEST_QUERY, TooLarge
 from app.web.negotiation import accepted, preferred
 from app.web.rendering import Frame, fragment, page
+from app.web.search_views import mentions
 from app.web.site import Site
 from app.web.widget_views import problem_views
 from app.web.words import Words
 
 IN_PATH = re.compile(r"^/(?:embed/)?(en|zh)(?:/(?P<rest>.*))?$")
 
-FRAGMENT = re.compile(r"^/(en|zh)/widgets/[^/]+/result$")
+FRAGMENT = re.compile(r"^/(en|zh)/(?:widgets/[^/]+/result|search/results)$")
 CHECKPOINT = "/checkpoint"
 
 
@@ -49,6 +60,7 @@ class Row:
 TABLE: dict[type[Exception], Row] = {
     InvalidParameters: Row(422, "invalid_parameters", Text("This cannot be computed", "这组值无法计算")),
     InvalidCheckpoint: Row(422, "invalid_checkpoint", Text("This file cannot be resumed from", "无法从这个文件恢复")),
+    InvalidSearch: Row(422, "invalid_parameters", Text("This search cannot be read", "无法读懂这次搜索")),
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Busy: Row(
@@ -87,10 +99,10 @@ def install(app: FastAPI, site: Site) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             row = OTHER.get(error.status_code, OTHER[400])
-            response = explained(site, request, row, error)
+            response = await run_in_threadpool(explained, site, request, row, error)
             response.headers.update(error.headers or {})
             return response
-        return explained(site, request, TABLE[type(error)], error)
+        return await run_in_threadpool(explained, site, request, TABLE[type(error)], error)
 
     for kind in TABLE:
         app.add_exception_handler(kind, answer)
@@ -115,7 +127,7 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
     elif form == "fragment":
         view = {
             "title": row.title[language],
-            "shown": words.stale,
+            "shown": words.stale if ABOUT.search(request.url.path) else "",
             "problems": problem_views(problems, language, _experiment(request, error)),
         }
         response = fragment(site, language, "widget/problems.html", view, row.status)
@@ -165,6 +177,7 @@ def _page(site: Site, request: Request, language: Language, row: Row, error: Exc
         "title": row.title[language],
         "problems": problem_views(problems, language, _experiment(request, error)),
         "near": [(note.title, note_address(note), note.summary) for note in near],
+        "mentions": mentions(site, language, rest, near) if row.status == 404 else (),
         "back": path.removesuffix(CHECKPOINT) if path.endswith(CHECKPOINT) and row.status != 404 else "",
     }
     return page(site, request, "error.html", frame, view, row.status)

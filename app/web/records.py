@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Lock
 
 from app.content.note import Note
+from app.content.rules.comments import published
 from app.garden.dates import indexed
 from app.garden.differences import Paragraph, Unchanged, paragraph_differences
 from app.garden.digests import TOP, old_section, read_old_sections, section_texts, stale
@@ -43,7 +44,8 @@ class Records:
         found: dict[str, Difference | None] = {}
         for one in stale(note, twin):
             old = self._old(twin.file, one.section, one.recorded)
-            found[one.section] = None if old is None else paragraph_differences(old.strip(), now[one.section].strip())
+            new = published(now[one.section]).strip()
+            found[one.section] = None if old is None else paragraph_differences(published(old).strip(), new)
         return found
 
     def _old(self, file: str, section: str, recorded: str) -> str | None:

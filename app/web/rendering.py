@@ -40,7 +40,10 @@ class Frame:
     """Whether other_href is the same page in the other language, not just the nearest that there is."""
 
 
-def environment(folder: Path, assets: Assets, local_htmx: bool, copy: Copy | None = None) -> Environment:
+def environment(
+    folder: Path, assets: Assets, local_htmx: bool, *, live: bool = False, copy: Copy | None = None
+) -> Environment:
+    """`live` pages follow the edits of their notes."""
     env = Environment(
         loader=FileSystemLoader(folder),
         auto_reload=False,
@@ -58,6 +61,7 @@ def environment(folder: Path, assets: Assets, local_htmx: bool, copy: Copy | Non
         "version": __version__,
         "style": assets.style,
         "script": assets.script,
+        "live": live,
         "htmx": _htmx(assets.htmx, local_htmx),
         "copy": copy,
     }

@@ -86,7 +86,8 @@ class Shelf:
 
 def _can_be_kept(message: Message) -> bool:
     names = {name.lower() for name, _ in message["headers"]}
-    private = any(name.lower() == b"cache-control" and b"no-store" in value for name, value in message["headers"])
+    said = b",".join(value for name, value in message["headers"] if name.lower() == b"cache-control")
+    private = b"no-store" in said or b"private" in said
     return message["status"] == 200 and not private and not names.intersection(NOT_KEPT)
 
 

@@ -10,6 +10,7 @@ from app.checks import Report, Shown
 from app.content.note import Note, Ran
 from app.experiments.experiment import Result
 from app.garden.network import Place, places
+from app.garden.search import Index
 from app.laboratory import Laboratory
 from app.measured import Key, key
 from app.settings import Settings
@@ -43,6 +44,8 @@ class Site:
     """The files that notes refer to, relative to the content folder; no other is served."""
     records: Records
     """The past of the notes."""
+    index: Callable[[], Index]
+    """What search reads, made when it is first asked for: call it in a thread."""
     missed: Missed = field(default_factory=Missed)
     here: dict[Key, Result] = field(default_factory=dict)
     """What measured experiments on record gave in this very place, once they have run."""

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.content.files import MARKDOWN, RESERVED, walk
 from app.content.note import GROWTHS, Growth, Note
-from app.content.notes import read_note
+from app.content.notes import read
 from app.errors import Fault
 from app.garden.differences import paragraph_differences
 from app.garden.history import Change, History
@@ -248,11 +248,11 @@ class Doctor:
     @cached_property
     def _hidden(self) -> frozenset[str]:
         """Every name of the notes that may not be seen."""
-        sources, files, _ = walk(self.site.report.content, self.site.settings.default_language)
+        listing = walk(self.site.report.content, self.site.settings.default_language)
         names: set[str] = set()
-        for source in sources:
+        for source in listing.sources:
             if source.path not in self._notes:
-                note, _ = read_note(self.site.report.content, source, files)
+                note = read((self.site.report.content / source.path).read_bytes(), source, listing.files).note
                 names |= {source.stem, source.slug, *((note.title, *note.aliases) if note else ())}
         return frozenset(map(key, names)) - {""}
 

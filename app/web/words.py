@@ -107,8 +107,8 @@ WORDS: dict[str, Text] = {
     "go_home": Text("All notes", "全部笔记"),
     "api_title": Text("For programs", "程序接口"),
     "api_lead": Text(
-        "Every experiment answers in JSON. The description for tools is at",
-        "每个实验都以 JSON 应答。供工具读取的描述位于",
+        "Search and every experiment answer in JSON. The description for tools is at",
+        "搜索和每个实验都以 JSON 应答。供工具读取的描述位于",
     ),
     "parameter": Text("parameter", "参数"),
     "meaning": Text("meaning", "含义"),
@@ -153,6 +153,11 @@ WORDS: dict[str, Text] = {
         "无法显示改动：在这里已知的历史中找不到当时所译的文本。",
     ),
     "health": Text("Health of the garden", "花园体检"),
+    "faults": Text("The garden cannot be grown yet", "花园还不能长成"),
+    "faults_lead": Text(
+        "These have to be mended first. The page follows as soon as they are.",
+        "先改好下面这些；一改好，这一页就会跟着更新。",
+    ),
     "health_lead": Text(
         "What is known to be missing, late or wrong in this garden, said in public.",
         "这座花园里已知的缺漏、滞后与出入，公开列在这里。",
@@ -185,6 +190,37 @@ WORDS: dict[str, Text] = {
     "tagged": Text("Tagged: {}", "标签：{}"),
     "feed": Text("What was tended last", "最近照料的笔记"),
     "cite": Text("Cite this note", "引用这篇笔记"),
+    "search": Text("Search", "搜索"),
+    "search_for": Text("Search the notes", "搜索笔记"),
+    "search_hint": Text(
+        "Finds the notes that contain every word, whole or as a part of another, from one character up.",
+        "找出包含每个词的笔记，一个字也能搜；词与词之间用空格隔开。",
+    ),
+    "search_keys": Text("/ leads to the box, ↓ and ↑ through what was found.", "按 / 回到搜索框，按 ↓ ↑ 浏览结果。"),
+    "search_wrong": Text("The address asks for what search does not know:", "地址里有搜索不认识的内容："),
+    "search_unreachable": Text(
+        "The server did not answer; what is shown was found before.", "服务器没有应答；显示的仍是之前的结果。"
+    ),
+    "mentions": Text("Notes with these words in them", "含有这些词的笔记"),
+    "found": Text("Notes found: {}.", "找到 {} 篇笔记。"),
+    "found_none": Text("No note contains all of this.", "没有一篇笔记包含全部这些词。"),
+    "found_near": Text("Others are near.", "另有相近的笔记。"),
+    "near": Text("Near", "相近的笔记"),
+    "near_lead": Text(
+        "Not in these words: the same idea under another name or in the other language, or another spelling.",
+        "用词不同：同一概念的别称或另一种语言的说法，或另一种写法。",
+    ),
+    "speaks_of": Text("speaks of", "谈到"),
+    "filters": Text("Filters", "筛选"),
+    "all": Text("all", "全部"),
+    "by_language": Text("Language", "语言"),
+    "by_stage": Text("Growth", "成熟度"),
+    "by_tag": Text("Tag", "标签"),
+    "show_more": Text("Show more", "显示更多"),
+    "api_search": Text(
+        "The notes that contain every word of a query. total counts all of them, listed or not.",
+        "包含查询中每个词的笔记。total 是全部篇数，与列出多少无关。",
+    ),
     "other_language": Text("中文", "English"),
     "copy_still": Text(
         "This is a still copy of the garden: it shows what was computed when it was made.",
@@ -195,17 +231,12 @@ WORDS: dict[str, Text] = {
         "Each experiment in the states of its presets, as they were computed when this copy was made.",
         "每个实验都带有预设的几个状态，结果在制作这份副本时算好。",
     ),
-    "copy_search": Text("Search", "搜索"),
-    "copy_search_for": Text("Words to look for", "要找的词"),
     "copy_search_lead": Text(
         "This copy of the garden is searched in your browser, which is less exact than the garden itself: words are"
         " taken apart, endings count as the same, and a part of a word may not be found.",
         "这份副本在浏览器里搜索，不如在线花园准确：文字先切分成词再匹配，词的一部分可能搜不到。",
     ),
     "copy_search_live": Text("Search exactly, in the living garden", "到在线花园里精确搜索"),
-    "copy_search_none": Text("Nothing was found.", "没有找到。"),
-    "copy_search_found": Text("Notes found: {}.", "找到 {} 篇笔记。"),
-    "copy_search_more": Text("Show more", "显示更多"),
     "copy_search_scripts": Text("To search a copy takes JavaScript.", "在副本中搜索需要启用 JavaScript。"),
     "copy_search_lost": Text("The index of this copy could not be loaded.", "无法载入这份副本的索引。"),
     "copy_lost": Text("Nothing grows at this address", "这里还什么都没长出来"),

@@ -19,7 +19,7 @@ const seek = (widget) => {
 
 for (const name of ["input", "change"])
   document.addEventListener(name, (event) => {
-    if (event.target.closest("form[hx-get]")) widgetOf(event).dataset.stale = "";
+    if (event.target.closest(".widget form[hx-get]")) widgetOf(event).dataset.stale = "";
   });
 
 document.addEventListener("htmx:config:request", (event) => {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.content.excerpts import excerpt
 from app.content.note import Prose
-from app.content.notes import read_notes
+from app.content.reader import read_notes
 from app.content.render import SANITISER, html
 from tests.content.garden import Shown, read
 

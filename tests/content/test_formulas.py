@@ -28,3 +28,17 @@ def test_a_formula_reads_as_a_line_of_text(latex: str, words: str) -> None:
 def test_links_and_formulas_stand_in_a_passage_as_a_reader_sees_them() -> None:
     found, _ = read("See [[heat]], [[heat|the note]] and $x^2$.\n")
     assert [passage.text for passage in found.passages] == ["See heat, the note and x²."]
+
+
+@pytest.mark.parametrize(
+    ("written", "texts"),
+    [
+        ("$$\nw = \\frac{a}{b}\n$$", ["w = a/b"]),
+        ("one line\n\n$$ x^2 $$", ["one line", "x²"]),
+        ("- item\n\n  $$\n  y + 1\n  $$", ["item", "y + 1"]),
+        ("$$\n\\frac{\n$$", ["$$ \\frac{ $$"]),
+    ],
+)
+def test_a_displayed_formula_is_a_passage_of_its_own(written: str, texts: list[str]) -> None:
+    found, _ = read(written + "\n")
+    assert [passage.text for passage in found.passages] == texts

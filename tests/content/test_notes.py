@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.content.note import Embed, Note, Prose
-from app.content.notes import read_notes
+from app.content.reader import read_notes
 from app.errors import Fault
 from tests.content.garden import read
 

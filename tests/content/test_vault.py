@@ -8,7 +8,7 @@ import pytest
 
 from app.content.excerpts import excerpt
 from app.content.note import Note, Prose
-from app.content.notes import read_notes
+from app.content.reader import read_notes
 from app.content.render import html
 from app.garden.garden import Garden, grow
 from tests.content.garden import Shown, read, shown

@@ -28,6 +28,7 @@ def note(slug: str, language: Language = "en", **given: Any) -> Note:
     plain |= dict.fromkeys(lists, ())
     known = plain | given
     known["embeds"] = tuple(block for block in known["body"] if isinstance(block, Embed))
+    known["transclusions"] = tuple(block for block in known["body"] if isinstance(block, Transclusion))
     return Note(**known)
 
 

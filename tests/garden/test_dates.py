@@ -7,7 +7,7 @@ import pytest
 from handmade import note
 from repositories import AUTUMN, LONG, SPRING, SUMMER, WINTER, Repository
 
-from app.garden.dates import Calendar, Dates, dated, dates, read_index, write_index
+from app.garden.dates import Calendar, Dates, dates, read_index, write_index
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_content_folder_may_be_a_repository_itself(repository: Repository) -> 
 
 def test_the_front_matter_has_the_last_word() -> None:
     calendar = Calendar("whole", {"heat.en.md": Dates(SPRING, AUTUMN)})
-    (one, two) = dated([note("heat", planted=date(2020, 1, 1)), note("order")], calendar)
+    (one, two) = map(calendar.dated, (note("heat", planted=date(2020, 1, 1)), note("order")))
     assert (one.planted, one.tended) == (date(2020, 1, 1), AUTUMN)
     assert (two.planted, two.tended) == (None, None)
 

@@ -11,7 +11,7 @@ from app.checks import check
 from app.content.files import Files, Source
 from app.content.note import Note
 from app.content.notes import note as read
-from app.content.notes import read_notes
+from app.content.reader import read_notes
 from app.errors import Fault
 from app.garden.digests import (
     Stale,

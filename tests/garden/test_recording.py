@@ -10,7 +10,8 @@ from typer.testing import CliRunner, Result
 
 from app.cli import app
 from app.content.files import Files, Source
-from app.content.notes import note, read_notes
+from app.content.notes import note
+from app.content.reader import read_notes
 from app.garden.digests import digests
 from app.garden.recording import Unrecordable, record, recorded
 

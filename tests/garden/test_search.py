@@ -138,20 +138,29 @@ def test_markup_tags_and_summaries_are_no_text() -> None:
     assert [index.search(query, None, 9).total for query in ("only", "tagged", "hidden", "raw", "X")] == [0, 0, 0, 0, 1]
 
 
-def test_code_formulas_cells_and_footnotes_are_text() -> None:
+def test_what_a_reader_sees_of_a_note_is_its_text_and_nothing_else() -> None:
     parts = (
         "Falls as $v^2$.",
         "| a | cell |\n|---|---|\n| b | c |",
         "```python\nx = 恢复()\n```",
+        "$$\nw = \\frac{a}{b}\n$$",
+        '<div title="unseen"><b>sh</b>own<!-- nobody --><script>evil()</script></div>',
+        "> [!tip] Told aside\n> and below",
+        "> [!warning]\n> careful",
+        "![a drawn tree](https://example.org/tree.png)",
+        "![[other]]",
         "End.[^1]",
         "[^1]: Below,\n\n        deep = 1",
     )
     text = "\n\n".join(parts)
     written, faults = read_note(text, Source("x.md", "x", "x", "en"), Files())
-    assert not faults
+    assert [fault for fault in faults if fault.stops] == []
     index = Index.of([written], {})
-    for query in ("v²", "cell", "恢复()", "below", "deep", "falls as v²."):
+    told = ("v²", "cell", "恢复()", "below", "deep", "falls as v².", "w = a/b", "shown", "told aside", "a drawn tree")
+    for query in told:
         assert index.search(query, "en", 1).total == 1, query
+    for query in ("frac", "unseen", "nobody", "evil", "warning", "example", "other", "mrow", "tip"):
+        assert index.search(query, "en", 1).total == 0, query
     nested = note("y", body=(prose(Footnotes((Footnote(1, (Code("", "inner"),)),))),))
     assert Index.of([nested], {}).search("inner", None, 1).total == 1
 
@@ -207,6 +216,25 @@ def test_more_hits_than_are_worth_counting_come_in_the_same_order_every_time() -
     found = Index.of(notes, {}).search("恢", None, 3)
     assert (found.total, files(found.hits)) == (520, ["n000.en.md", "n007.en.md", "n014.en.md"])
     assert found == Index.of(reversed(notes), {}).search("恢", None, 3)
+
+
+@pytest.mark.parametrize("limit", [1, 5, 19, 20, 21, 45, 600])
+def test_of_many_hits_those_with_the_terms_in_better_places_come_first(limit: int) -> None:
+    """20 have both words in the title, 20 one in the title and one as a label, the others in the text, ever later."""
+    known = concepts(concept("resume", "resume", "恢复"))
+    notes = [
+        note(
+            f"n{at:03}",
+            title="Resume seed" if at % 30 == 7 else "Seed" if at % 30 == 8 else "T",
+            passages=(passage("y" * (600 - at) + " seed" + " presume" * (at % 30 != 8) + " resume" * (at % 30 == 8)),),
+        )
+        for at in range(600)
+    ]
+    found = Index.of(notes, known).search("seed resume", None, limit)
+    first, second = ([at for at in range(600) if at % 30 == place] for place in (7, 8))
+    last = [at for at in reversed(range(600)) if at % 30 not in (7, 8)]
+    assert found.total == 600
+    assert [int(hit.note.slug[1:]) for hit in found.hits] == [*first, *second, *last][:limit]
 
 
 @pytest.mark.parametrize("limit", [-1, 0, 1, 2, 1000])
@@ -323,10 +351,9 @@ def test_an_edited_index_equals_one_made_afresh(start: list[Note], edits: list[t
     for written, one in edits:
         if written:
             notes[one.language, one.slug] = one
-            index = index.changed(one)
         else:
             notes.pop((one.language, one.slug), None)
-            index = index.without(one.language, one.slug)
+        index = Index.of(notes.values(), KNOWN, index)
         fresh = Index.of(notes.values(), KNOWN)
         assert index == fresh
         for query in ("momentum", "恢复", "momentun", "cafe", "cold"):

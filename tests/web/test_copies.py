@@ -158,7 +158,7 @@ def test_a_number_leads_to_the_state_that_gave_it(tab: Tab, address: str) -> Non
 )
 def test_a_word_is_found(tab: Tab, address: str, language: str, words: str, title: str, marked: str) -> None:
     tab.goto(f"{address}/{language}/search/", wait_until="networkidle")
-    tab.get_by_role("searchbox").fill(words)
+    tab.locator("#still-box").fill(words)
     found = tab.locator("#still-results li").first
     expect(found).to_contain_text(title)
     expect(found.locator("mark").first).to_have_text(marked)
@@ -166,6 +166,15 @@ def test_a_word_is_found(tab: Tab, address: str, language: str, words: str, titl
     expect(tab.locator("#still-living")).to_have_attribute("href", re.compile(rf"{LIVE}/{language}/search\?q=."))
     found.locator("a").click()
     expect(tab.locator("h1")).to_contain_text(title)
+
+
+def test_the_box_of_every_page_leads_to_the_search(tab: Tab, address: str) -> None:
+    tab.goto(f"{address}/en/{ARTICLE}/", wait_until="networkidle")
+    tab.keyboard.press("/")
+    tab.keyboard.type("zebra")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(f"{address}/en/search/?q=zebra")
+    expect(tab.locator("#still-results li")).to_have_count(1)
 
 
 def test_markup_in_a_note_is_text_in_what_was_found(tab: Tab, address: str) -> None:
@@ -176,9 +185,9 @@ def test_markup_in_a_note_is_text_in_what_was_found(tab: Tab, address: str) -> N
 
 def test_what_is_not_there_is_said(tab: Tab, address: str) -> None:
     tab.goto(f"{address}/en/search/?q=xylophone", wait_until="networkidle")
-    expect(tab.locator("#still-status")).to_have_text("Nothing was found.")
+    expect(tab.locator("#still-status")).to_have_text("No note contains all of this.")
     tab.goto(f"{address}/en/search/?q={CANARY}", wait_until="networkidle")
-    expect(tab.locator("#still-status")).to_have_text("Nothing was found.")
+    expect(tab.locator("#still-status")).to_have_text("No note contains all of this.")
 
 
 def test_a_preview_opens_and_its_links_lead_on(tab: Tab, address: str) -> None:

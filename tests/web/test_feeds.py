@@ -126,6 +126,12 @@ def test_the_map_holds_every_page_and_languages_point_at_each_other(feeds: TestC
     wanted = {"heat", "later", "undated", "", "widgets/", "concepts", "widgets/momentum", "widgets/agreement"}
     assert {f"{HOME}/en/{rest}" for rest in wanted} <= set(found)
     assert f"{HOME}/zh/%E5%86%B7%20%E6%B0%B4" in found
+    tag = found[f"{HOME}/en/tags/Heat%20Flow"]
+    assert {link.get("href") for link in tag.findall(LINK)} == {
+        f"{HOME}/en/tags/Heat%20Flow",
+        f"{HOME}/zh/tags/heat%20flow",
+    }
+    assert not found[f"{HOME}/zh/tags/%E7%83%AD"].findall(LINK)
     twins = {loc: {(one.get("hreflang"), one.get("href")) for one in url.iter(LINK)} for loc, url in found.items()}
     assert twins[f"{HOME}/en/heat"] == {("en", f"{HOME}/en/heat"), ("zh", f"{HOME}/zh/heat")}
     assert twins[f"{HOME}/en/later"] == set()

@@ -105,8 +105,19 @@ def test_a_draft_leaves_no_trace(files: TestClient) -> None:
                 "widgets/momentum/result",
                 "widgets/momentum/result?of=x&in=draft",
                 "nowhere",
+                "about-birds",
+                "search",
+                "search?q=bird",
+                "search?q=quetsal",
+                "search?q=quetza",
+                "search?q=the&tag=x",
+                "search?q=test&growth=seedling",
+                "search/results?q=bird",
+                "search/results?q=quetsal",
             )
         ),
+        "/api/search?q=bird",
+        "/api/search?q=the&limit=1000",
         "/api/widgets",
         "/api/openapi.json",
         "/api/docs",
@@ -130,10 +141,16 @@ def test_a_draft_leaves_no_trace(files: TestClient) -> None:
         files.get(f"/en/{slug}").status_code for slug in ("draft", "draft.md", f"{CANARY}-alias", "open-later")
     ] == [404] * 4
     assert files.get("/readyz").json()["notes"] == 2
+    assert files.get("/api/search", params={"q": CANARY}).json() == {"total": 0, "results": []}
+    for language in ("en", "zh"):
+        page = Page(files.get(f"/{language}/search?q={CANARY}&tag={CANARY}-tag&growth=seedling").text)
+        assert [one for one in page.all("a") if "data-result" in one.attributes] == []
 
 
 def test_a_draft_is_served_to_those_who_ask_for_drafts(content: Path) -> None:
     site = garden(content, drafts=True)
     assert CANARY in site.get("/en/draft").text
+    assert site.get("/api/search?q=bird").json()["total"] == 2
+    assert CANARY in site.get("/en/search?q=quetsal").text
     assert site.get(f"/en/{CANARY}-alias").headers["location"] == "/en/draft"
     assert site.get(f"/files/files/{CANARY}.txt").status_code == 200

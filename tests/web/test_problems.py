@@ -104,6 +104,7 @@ def test_every_error_that_a_reader_can_meet_has_its_status() -> None:
     assert {kind.__name__: row.status for kind, row in TABLE.items()} == {
         "InvalidParameters": 422,
         "InvalidCheckpoint": 422,
+        "InvalidSearch": 422,
         "NotFound": 404,
         "TooLarge": 413,
         "Busy": 503,

@@ -138,6 +138,16 @@ def test_what_was_a_draft_is_not_in_the_history(repository: Repository) -> None:
     assert texts(shown, "h2") == ["2026-06-01: Publish", "2026-03-01: Sketch"]
 
 
+def test_what_an_author_wrote_for_themselves_is_in_no_source_and_no_history(repository: Repository) -> None:
+    repository.commit(SPRING, "Plant", **{"heat.en": f"---\ntitle: Heat\n---\n\n{OLD}\n%%quetzal one%%\n"})
+    repository.commit(SUMMER, "Tend", **{"heat.en": f"---\ntitle: Heat\n---\n\n{NEW}%%quetzal two%%\n"})
+    client = garden(repository.content)
+    page = read(client, "/en/heat/history")
+    assert (texts(page, "del"), texts(page, "ins")) == (["down."], ["up."])
+    assert "quetzal" not in page.source
+    assert client.get("/en/heat.md").text == f"---\ntitle: Heat\n---\n\n{NEW}\n"
+
+
 def test_an_alias_leads_to_the_history_of_its_note(repository: Repository) -> None:
     repository.commit(SPRING, **{"heat up": "---\naliases: [warmth]\n---\nHeat.\n"})
     answer = garden(repository.content).get("/en/warmth/history")

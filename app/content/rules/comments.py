@@ -8,6 +8,7 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
+from app.content.front_matter import parted
 from app.content.reading import reading
 
 SIGN = re.compile(
@@ -33,6 +34,14 @@ def _comments(state: StateCore) -> None:
             desk = reading(state)
             what = "this comment does not end, so the rest of the note is hidden; write %% after it"
             desk.fault(desk.line(0, source, endless), what, stops=False)
+
+
+def published(file: str) -> str:
+    """A note's whole file as others may read it: without what is for the author alone."""
+    if "%%" not in file:
+        return file
+    head, body = parted(file.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+    return head + uncommented(body)[0]
 
 
 def uncommented(source: str) -> tuple[str, int | None]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -14,6 +15,7 @@ UNCLOSED = re.compile(r"\{#[^{}]*$")
 GOOD_ID = re.compile(r"[\w][\w.:-]*")
 KEPT = re.compile(r"(?:at|fn|fnref|block)-")
 """How the ids of marks, footnotes and named blocks begin."""
+HIDING = re.compile(r"<(?P<end>/?)(?:script|style)\b", re.IGNORECASE)
 
 
 def headings(md: MarkdownIt) -> None:
@@ -66,7 +68,16 @@ def _ids_from_words(state: StateCore) -> None:
 
 def words(children: list[Token]) -> str:
     """The plain text of inline tokens."""
-    return " ".join("".join(plain(token) for token in children).split())
+    return " ".join("".join(seen(children)).split())
+
+
+def seen(children: list[Token]) -> Iterator[str]:
+    """What a reader sees of each of the inline tokens; scripts and styles go with all they hold."""
+    hidden = False
+    for token in children:
+        if token.type == "html_inline" and (tag := HIDING.match(token.content)):
+            hidden = not tag["end"]
+        yield "" if hidden else plain(token)
 
 
 def plain(token: Token) -> str:

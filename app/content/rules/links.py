@@ -47,16 +47,15 @@ def _lead(token: Token, address: str, attribute: str, desk: Reading, line: int) 
         token.meta["note"] = ("", section_named(unquote(address)), line)
     if ELSEWHERE.match(address):
         return
-    path = desk.files.beside(desk.file, address) or ""
     bare, _, section = address.partition("#")
     name = unquote(bare.split("?")[0])
-    file = desk.files.others.get(path) or (desk.files.find(desk.file, name) if "." in name else None)
+    file = desk.ask("other", address) or (desk.ask("find", name) if "." in name else None)
     if file is not None:
         token.meta["file"] = file
         token.attrs[attribute] = f"/files/{quote(file)}" + (f"#{section}" if section else "")
-    elif attribute == "href" and (MARKDOWN.search(name) or f"{path}.md" in desk.files.slugs):
+    elif attribute == "href" and (MARKDOWN.search(name) or desk.ask("is_note", address)):
         last = unicodedata.normalize("NFC", MARKDOWN.sub("", name.rsplit("/", 1)[-1]))
-        token.meta["note"] = (desk.files.slug(desk.file, name) or last, section_named(unquote(section)), line)
+        token.meta["note"] = (desk.ask("slug", name) or last, section_named(unquote(section)), line)
     elif FILE.search(name) or attribute == "src":
         desk.fault(line, f"there is no file '{name}' beside this note; put it there, or mend the link", stops=False)
         token.meta["missing"] = name

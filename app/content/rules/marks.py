@@ -2,6 +2,7 @@
 
 A value is `"…"` or a run of characters other than white space, quotes and `}`. What begins like a mark, that is
 `[…]{` with a name and `=` after it, one name being `concept`, `ran` or `read`, and cannot be read as one is a fault.
+Full-width signs, as Chinese keyboards write them, begin one too.
 """
 
 import re
@@ -15,11 +16,13 @@ from app.content.reading import here, reading
 from app.content.rules.headings import words
 from app.content.rules.text import SIGN
 
-OPENING = re.compile(r"\{\s*[^\W\d][\w.-]*\s*=")
+BRACES = ("{", "｛")
+OPENING = re.compile(r"[{｛]\s*[^\W\d][\w.-]*\s*[=＝]")
 PAIR = re.compile(r"""\s*(?P<key>[^\W\d][\w.-]*)\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s"'“”‘’{}]+))(?=[\s}])""")
 CLOSING = re.compile(r"\s*\}")
+END = re.compile(r"[}｝]")
 READ = re.compile(r"[\w-]+(\.[\w-]+)*")
-OURS = re.compile(r"[{\s](?:concept|ran|read)\s*=")
+OURS = re.compile(r"[{｛\s](?:concept|ran|read)\s*[=＝]")
 INSIDE = {"text", "code_inline", "softbreak", "hardbreak", "math_inline", "html_inline"} | {
     f"{name}_{end}" for name in ("em", "strong", "s", "highlight") for end in ("open", "close")
 }
@@ -30,12 +33,12 @@ def marks(md: MarkdownIt) -> None:
 
 
 def _mark(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "[" or state.src.find("]{", state.pos, state.posMax) < 0:
+    if state.src[state.pos] != "[" or all(state.src.find(f"]{one}", state.pos, state.posMax) < 0 for one in BRACES):
         return False
     end = parseLinkLabel(state, state.pos)
     if end < 0 or not OPENING.match(state.src, end + 1, state.posMax) or not _ours(state, end + 1):
         return False
-    pairs, after = _pairs(state.src, end + 2, state.posMax)
+    pairs, after = _pairs(state.src, end + 1, state.posMax)
     if after < 0:
         if not silent:
             reading(state).fault(here(state), _unread(state.src[state.pos : state.posMax]))
@@ -48,13 +51,16 @@ def _mark(state: StateInline, silent: bool) -> bool:
 
 def _ours(state: StateInline, brace: int) -> bool:
     """Other programs write other things between braces behind words, as in [mot]{lang=fr}."""
-    end = state.src.find("}", brace, state.posMax)
-    return OURS.search(state.src, brace, end if end >= 0 else state.posMax) is not None
+    end = END.search(state.src, brace, state.posMax)
+    return OURS.search(state.src, brace, end.start() if end else state.posMax) is not None
 
 
-def _pairs(text: str, position: int, end: int) -> tuple[list[tuple[str, str]], int]:
+def _pairs(text: str, brace: int, end: int) -> tuple[list[tuple[str, str]], int]:
     """The keys and values between braces, and the position behind them; -1 where they cannot be read."""
     pairs: list[tuple[str, str]] = []
+    if text[brace] != BRACES[0]:
+        return pairs, -1
+    position = brace + 1
     while match := PAIR.match(text, position, end):
         pairs.append((match["key"], match["bare"] if match["quoted"] is None else match["quoted"]))
         position = match.end()
@@ -114,5 +120,6 @@ def _unread(text: str) -> str:
     start = text if len(text) <= 60 else f"{text[:60]}…"
     return (
         f"what begins like a mark cannot be read: {start!r}; write [words]{{concept=id}} or"
-        ' [0.5]{ran=momentum read=resumed.1.w}, and values with spaces or signs in straight quotes: "…"'
+        " [0.5]{ran=momentum read=resumed.1.w} with half-width {, = and }, and values with spaces or signs in straight"
+        ' quotes: "…"'
     )

@@ -1,6 +1,7 @@
 """`$…$` and `$$…$$`: LaTeX into MathML, made here once and for all.
 
-A dollar opens before no space and closes after no space and before no digit, so prices stay prices.
+A dollar opens before no space and closes after no space and before no digit, so prices stay prices. Nor is Chinese
+prose between two dollars a formula, as in 从$5涨到$6、HK$和US$: characters stand in the braces of one, `$L_{总}$`.
 """
 
 import re
@@ -23,6 +24,8 @@ DISPLAYED = re.compile(r"\$\$(?P<latex>(?:[^$\\]|\\.)+)\$\$", re.DOTALL)
 RUNNING = re.compile(r"\$(?!\s)(?P<latex>(?:[^$\\]|\\.)+)(?<!\s)\$(?!\d)", re.DOTALL)
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
 """How many children an element has; the converter is content with fewer."""
+BRACED = re.compile(r"\{[^{}]*\}")
+PROSE = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff01-\uff60]")
 SPACED = frozenset("=+−-×·/<>≤≥≠≈→∈∣")
 PREFIX = re.compile(r"(^|[(\[,])\s*([+−-])\s+")
 """A sign that belongs to the number behind it."""
@@ -41,17 +44,23 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] != "$":
         return False
     match = DISPLAYED.match(state.src, state.pos, state.posMax) or RUNNING.match(state.src, state.pos, state.posMax)
-    if match is None:
+    if match is None or (match.re is RUNNING and _prose(match["latex"])):
         return False
     if not silent:
         token = state.push("math_inline", "math", 0)
         token.content = match["latex"].strip()
         displayed = match.re is DISPLAYED
         token.meta["html"] = _mathml(token.content, match[0], "block" if displayed else "inline", here(state), state)
-        read = token.meta["html"].startswith("<math")
-        token.meta["plain"] = (in_words(token.meta["html"]) or token.content) if read else match[0]
+        token.meta["plain"] = _plain(token.meta["html"], token.content, match[0])
     state.pos = match.end()
     return True
+
+
+def _prose(latex: str) -> bool:
+    """Whether Chinese stands in it outside of braces."""
+    while PROSE.search(latex) and latex != (latex := BRACED.sub("", latex)):
+        pass
+    return PROSE.search(latex) is not None
 
 
 def _blocks(state: StateCore) -> None:
@@ -59,9 +68,15 @@ def _blocks(state: StateCore) -> None:
         if token.type == "math_block":
             line = reading(state).line(token.map[0] if token.map else 0)
             latex = token.content.strip()
-            token.meta["html"] = _mathml(latex, f"$$\n{latex}\n$$", "block", line, state)
-            if not token.meta["html"].startswith("<math"):
-                token.meta["html"] = f"<pre>{token.meta['html']}</pre>"
+            written = f"$$\n{latex}\n$$"
+            html = _mathml(latex, written, "block", line, state)
+            token.meta["html"] = html if html.startswith("<math") else f"<pre>{html}</pre>"
+            token.meta["plain"] = _plain(html, latex, written)
+
+
+def _plain(html: str, latex: str, written: str) -> str:
+    """What is read of a formula: as it was written where it could not be made."""
+    return (in_words(html) or latex) if html.startswith("<math") else written
 
 
 def _mathml(latex: str, written: str, display: str, line: int, state: StateCore | StateInline) -> str:

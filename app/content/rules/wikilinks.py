@@ -56,17 +56,17 @@ def section_named(written: str) -> str | None:
 
 def _path(desk: Reading, target: str) -> str | None:
     """A drawing of Excalidraw stands for the picture that was made of it."""
-    path = desk.files.find(desk.file, target)
+    path = desk.ask("find", target)
     if path is None and OBSIDIANS.search(target):
         stem = re.sub(r"\.md$", "", target)
         names = (f"{stem}.svg", f"{stem}.png", f"{stem.removesuffix('.excalidraw')}.svg")
-        return next((found for name in names if (found := desk.files.find(desk.file, name))), None)
+        return next((found for name in names if (found := desk.ask("find", name))), None)
     return path
 
 
 def _note(state: StateInline, target: str, section: str | None, shown: str, words: str | None) -> None:
     desk, line = reading(state), here(state)
-    if (FILE.search(target) or OBSIDIANS.search(target)) and desk.files.slug(desk.file, target) is None:
+    if (FILE.search(target) or OBSIDIANS.search(target)) and desk.ask("slug", target) is None:
         _missing(state, target, shown, words)
         return
     token = state.push("transclusion" if shown else "wikilink", "a", 0)
@@ -82,8 +82,8 @@ def _slug(desk: Reading, target: str) -> str:
     """The slug of a note that is named by its path, as vaults do; a title with a stroke in it stays one."""
     if "/" in target or target[-3:].lower() == ".md":
         name = re.sub(r"\.md$", "", target, flags=re.IGNORECASE)
-        return desk.files.slug(desk.file, target) or (name if name == target else name.rsplit("/", 1)[-1])
-    return desk.files.twin(desk.file, target) or target
+        return desk.ask("slug", target) or (name if name == target else name.rsplit("/", 1)[-1])
+    return desk.ask("twin", target) or target
 
 
 def _missing(state: StateInline, target: str, shown: str, words: str | None) -> None:
