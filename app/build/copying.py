@@ -246,9 +246,15 @@ def path_name(path: str) -> str | None:
 def _parted(value: str, origin: str) -> tuple[str, str]:
     """The address within the site that a link leads to, and its fragment; nothing for what leads elsewhere."""
     try:
-        if urlsplit(value).scheme or value.startswith("//"):
+        if value.startswith("#"):
+            joined = origin + value
+        elif value.startswith("/") and not value.startswith("//") and "/." not in value:
+            joined = value
+        elif urlsplit(value).scheme or value.startswith("//"):
             return "", ""
-        target, _, fragment = _normal(urljoin(origin, value)).partition("#")
+        else:
+            joined = urljoin(origin, value)
+        target, _, fragment = _normal(joined).partition("#")
     except ValueError:  # as in http://[
         return "", ""
     return (target, fragment) if target.startswith("/") else ("", "")

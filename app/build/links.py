@@ -1,5 +1,6 @@
 """The links of a page: found, and made to lead elsewhere. Lexbor reads the page and writes it again, as HTML5 says."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -27,7 +28,10 @@ class Page:
         self._tree = LexborHTMLParser(text, is_fragment=not self.whole)
 
     def ids(self) -> frozenset[str]:
-        return frozenset(node.attributes["id"] or "" for node in self._tree.css("[id]"))
+        """The places of a page that links lead to; nobody is led into a fragment."""
+        if not self.whole:
+            return frozenset()
+        return frozenset(sys.intern(node.attributes["id"] or "") for node in self._tree.css("[id]"))
 
     def links(self, previewed: str = "") -> Iterator[Link]:
         shown = {node.mem_id for node in self._tree.css(previewed)} if previewed else set()
