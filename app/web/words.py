@@ -232,9 +232,9 @@ WORDS: dict[str, Text] = {
         "每个实验都带有预设的几个状态，结果在制作这份副本时算好。",
     ),
     "copy_search_lead": Text(
-        "This copy of the garden is searched in your browser, which is less exact than the garden itself: words are"
-        " taken apart, endings count as the same, and a part of a word may not be found.",
-        "这份副本在浏览器里搜索，不如在线花园准确：文字先切分成词再匹配，词的一部分可能搜不到。",
+        "This copy is searched in your browser, less exactly than the garden itself: only the notes in this language,"
+        " only whole words, their endings counted as the same.",
+        "这份副本在浏览器里搜索，不如在线花园准确：只搜本语言的笔记，按切分好的词匹配，只输入词的一部分可能搜不到。",
     ),
     "copy_search_live": Text("Search exactly, in the living garden", "到在线花园里精确搜索"),
     "copy_search_scripts": Text("To search a copy takes JavaScript.", "在副本中搜索需要启用 JavaScript。"),

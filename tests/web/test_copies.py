@@ -30,8 +30,8 @@ MOVED = (
 HIDDEN = f"---\ndraft: true\ntitle: {CANARY}\n---\n# {CANARY}\n\nThe {CANARY} dives. [[moved]]\n"
 
 
-def built(out: Path, content: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from app.cli import main; main()"]
+def built(out: Path, content: Path, *words: str, first: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"{first}\nfrom app.cli import main\nmain()"]
     environment = {name: text for name, text in os.environ.items() if not name.startswith("PERENNIAL_")}
     return subprocess.run(
         [*command, "build", str(out), "--content", str(content), *words],
@@ -333,6 +333,17 @@ def test_drafts_are_taken_in_when_they_are_asked_for(tmp_path: Path) -> None:
     notes = planted(tmp_path / "notes", hidden_en=HIDDEN, moved_en=MOVED)
     assert built(tmp_path / "out", notes, "--drafts").returncode == 0
     assert CANARY in (tmp_path / "out/en/hidden/index.html").read_text()
+
+
+def test_without_pagefind_there_is_no_search_and_that_is_said(tmp_path: Path) -> None:
+    notes = planted(tmp_path / "notes", one_en=MOVED)
+    told = built(tmp_path / "out", notes, first="import sys; sys.modules['pagefind'] = None")
+    assert told.returncode == 0, told.stderr
+    assert "for want of pagefind: search; pip install 'perennial-garden[static]'" in told.stderr
+    page = Page((tmp_path / "out/en/one/index.html").read_text())
+    assert page.all("form") == []
+    assert not (tmp_path / "out/en/search").exists()
+    assert not (tmp_path / "out/pagefind").exists()
 
 
 # what it cannot do
