@@ -3,6 +3,7 @@
 Exit status 0: fine; 1: a fault or a difference was found; 2: cannot be done.
 """
 
+import asyncio
 import contextlib
 import gc
 import json
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
+from urllib.parse import urlsplit
 
 import structlog
 import typer
@@ -19,7 +21,7 @@ import uvicorn
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
+from rich.progress import Progress, TaskID, track
 
 from app import __version__
 from app.checks import Report, needed, update
@@ -34,12 +36,15 @@ from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import INDEX, Gardener, create_app, create_live
+from app.main import INDEX, Gardener, create_app, create_copy, create_live
 from app.settings import Settings
 from app.web.queries import texts
+from app.web.site import Copy
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
 note = Console(stderr=True, highlight=False, soft_wrap=True)
+
+EXTRA = "pip install 'perennial-garden[static]'"
 
 Content = Annotated[Path | None, typer.Option(help="Folder of the notes.", show_default=False)]
 
@@ -122,6 +127,74 @@ def check_content(
         say_warnings(report)
         note.print(f"{len(report.garden.notes())} notes, {len(report.faults)} faults, {len(report.warnings)} warnings")
     raise typer.Exit(1 if report.faults or (strict and report.warnings) else 0)
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Argument(help="Folder of the site; new, empty, or made by an earlier build.")],
+    content: Content = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address at which the site will stand: feeds and canonical links need it.", show_default=False
+        ),
+    ] = None,
+    live: Annotated[
+        str, typer.Option(help="Address of a garden that computes; the copy leads there.", show_default=False)
+    ] = "",
+    drafts: Annotated[bool | None, typer.Option(help="Take in drafts too.", show_default=False)] = None,
+) -> None:
+    """Write the garden as a static site, which any file server shows; exit 1 when a link in it leads nowhere."""
+    from app.build import copying, finding, folder  # which a start that only serves would wait for
+
+    settings = read_settings(content=content, base_url=base_url, drafts=drafts)
+    live = whole("--live", live)
+    if not whole("--base-url", settings.base_url):
+        note.print("[yellow]left out[/] for want of --base-url: feeds, sitemap, llms.txt, canonical links")
+    if not (search := finding.can_index()):
+        note.print(f"[yellow]left out[/] for want of pagefind: search; {escape(EXTRA)}")
+    report = Gardener(settings).report(reading)
+    say_report(report)
+    if report.faults:
+        raise typer.Exit(1)
+    application, plan = create_copy(settings, report, Copy(live, search))
+    try:
+        with folder.Folder(out, settings.content) as site, Progress(console=note, transient=True) as progress:
+            copied = asyncio.run(copying.build(application, plan, site, Telling(progress)))
+    except folder.Refused as refused:
+        cannot(str(refused))
+    for link in copied.dead:
+        note.print(f"[red]dead link[/] {escape(link)}")
+    note.print(
+        f"{escape(str(out))}: {copied.pages} pages, {copied.files} files ({copied.written} new or changed, "
+        f"{copied.removed} removed), {len(copied.dead)} dead links"
+    )
+    raise typer.Exit(1 if copied.dead else 0)
+
+
+class Telling:
+    """How far a build is, a bar for each of its parts."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, part: str, done: int, known: int) -> None:
+        if part not in self._tasks:
+            self._tasks[part] = self._progress.add_task(part)
+        self._progress.update(self._tasks[part], completed=done, total=known)
+
+
+def whole(option: str, address: str) -> str:
+    """An address that may be left out, without a slash at the end. Exits 2 when it is none."""
+    try:
+        found = urlsplit(address)
+        fine = found.scheme in ("http", "https") and bool(found.hostname) and not (found.query or found.fragment)
+    except ValueError:
+        fine = False
+    if address and not fine:
+        cannot(f"{option} = {address!r}: an address such as https://example.org/garden is wanted")
+    return address.rstrip("/")
 
 
 @app.command()

@@ -18,9 +18,13 @@ from app.garden.dates import Calendar, dates, read_index
 from app.garden.store import Store
 from app.laboratory import Laboratory
 from app.settings import Settings
-from app.web.application import create
+from app.web import copies
+from app.web.application import create, open_site, wired
+from app.web.shelf import Kept
+from app.web.site import Copy
 
 if TYPE_CHECKING:
+    from app.build.copying import Plan
     from app.web.reload import Live
 
 INDEX = "index.json"
@@ -33,6 +37,25 @@ def create_app(settings: Settings | None = None, report: Report | None = None) -
     if report.faults:
         raise AuthorError(report.faults)
     return create(settings, report, laboratory(settings))
+
+
+def create_copy(settings: Settings, report: Report, copy: Copy) -> tuple[ASGIApp, "Plan"]:
+    """The application that a copy is made of, and what to ask it for."""
+    from app.build.copying import Plan  # whoever only serves needs nobody who builds
+
+    alone = settings.model_copy(update={"trusted_hosts": "*"})
+    site = open_site(alone, report, laboratory(settings), copy=copy)
+    plan = Plan(
+        starts=copies.starts(site),
+        base=settings.base_url.rstrip("/"),
+        live=copy.live,
+        computed=copies.computed,
+        verbatim=copies.verbatim,
+        previewed=copies.PREVIEWED,
+        preview=copies.preview,
+        search=copy.search,
+    )
+    return wired(site, Kept(0)), plan  # nothing is kept: each page is asked for once
 
 
 def create_live(settings: Settings, tell: Callable[[Report], None]) -> "Live":

@@ -39,6 +39,8 @@ PLANTS = [
     (FRAMEWORKS, "app.experiments.planted", "fastapi"),
     (FRAMEWORKS, "app.garden.planted", "starlette"),
     (FRAMEWORKS, "app.garden.planted", "starlette_compress"),
+    ("selectolax and pagefind only in app.build", "app.web.planted", "selectolax"),
+    ("selectolax and pagefind only in app.build", "app.web.planted", "pagefind"),
     ("Typer only in app.cli", "app.web.planted", "typer"),
 ]
 
@@ -90,7 +92,8 @@ def test_the_app_imports_only_what_it_declares() -> None:
     imported = {module for module in modules if module.split(".")[0] not in {"app", *sys.stdlib_module_names}}
     distributions = importlib.metadata.packages_distributions()
     wanted = project()["project"]
-    declared = map(Requirement, wanted["dependencies"] + wanted["optional-dependencies"]["torch"])
+    extras = wanted["optional-dependencies"]["torch"] + wanted["optional-dependencies"]["static"]
+    declared = map(Requirement, wanted["dependencies"] + extras)
     assert {canonicalize_name(distributions[name][0]) for name in imported} <= {
         canonicalize_name(requirement.name) for requirement in declared
     }

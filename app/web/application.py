@@ -30,7 +30,7 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
-from app.web import api, concepts, downloads, feeds, notes, previews, problems, search, tending, widgets
+from app.web import api, concepts, copies, downloads, feeds, notes, previews, problems, search, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.missed import Watch
@@ -38,7 +38,7 @@ from app.web.problems import NotFound
 from app.web.records import Records
 from app.web.rendering import environment
 from app.web.shelf import Kept, Shelf
-from app.web.site import Site
+from app.web.site import Copy, Site
 from app.web.slots import Slots
 
 WARM_UP = 0.3
@@ -75,6 +75,8 @@ def wired(site: Site, kept: Kept) -> ASGIApp:
         lifespan=lambda _: running(site, kept),
     )
     problems.install(app, site)
+    if site.copy is not None:
+        app.include_router(copies.routes(site))
     add_plain_routes(app, site)
     for room in (api, search, widgets, feeds, concepts, tending, notes, previews):
         app.include_router(room.routes(site))
@@ -92,7 +94,13 @@ def wired(site: Site, kept: Kept) -> ASGIApp:
 
 
 def open_site(
-    settings: Settings, report: Report, laboratory: Laboratory, *, before: Site | None = None, live: bool = False
+    settings: Settings,
+    report: Report,
+    laboratory: Laboratory,
+    *,
+    before: Site | None = None,
+    live: bool = False,
+    copy: Copy | None = None,
 ) -> Site:
     """Also puts the results on record where the laboratory finds them first.
 
@@ -113,22 +121,30 @@ def open_site(
     }
     if before is not None:
         return replace(before, **of_this_garden)
-    assets = read_assets(shipped("static"))
+    assets = read_assets(shipped("static"), copy is not None)
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=False, cssclass="highlight", wrapcode=True)
     return Site(
         settings=settings,
         laboratory=laboratory,
-        templates=environment(shipped("templates"), assets, settings.htmx == "local", live),
+        templates=environment(shipped("templates"), assets, settings.htmx == "local", live=live, copy=copy),
         assets=assets,
         slots=Slots(settings.client_slots),
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
+        copy=copy,
         **of_this_garden,
     )
 
 
 @contextlib.asynccontextmanager
 async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
-    """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here."""
+    """Workers come up behind the first pages, and then run again what is on record, to see whether it differs here.
+
+    For a copy they come up only when they are needed: it shows what is on record.
+    """
+    if site.copy is not None:
+        yield
+        site.laboratory.close()
+        return
     gc.freeze()  # what stands for good is never searched for garbage, which would hold up a reader for some 60 ms
     gc.enable()
     site.laboratory.start()

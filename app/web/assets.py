@@ -1,6 +1,7 @@
 """The site's own style sheets and scripts, joined at the start into one file each, named by their content."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,8 @@ HTMX = "4.0.1"
 HTMX_CDN = f"https://cdn.jsdelivr.net/npm/htmx.org@{HTMX}/dist/htmx.min.js"
 HTMX_INTEGRITY = "sha384-Qp9rdC8H7EqOoX+nR0P3RPG2Noji+qdwJlGpfzwQJsfOpp3sGwIdSP9xO3+UlEhn"
 """Of the published file; a test computes it from there."""
+ASKING = ("01-htmx.js", "02-fields.js", "03-state.js")
+"""Scripts that are for what a server computes."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,24 @@ class Assets:
         return next((asset for asset in carried if asset is not None and asset.name == name), None)
 
 
-def read_assets(folder: Path) -> Assets:
-    """`styles/*.css` in the order of their names (the first declares the layers), `scripts/*.js` likewise."""
-    style = _joined(folder / "styles", "css", "garden", "text/css; charset=utf-8")
-    script = _joined(folder / "scripts", "js", "garden", "text/javascript; charset=utf-8")
+def read_assets(folder: Path, copy: bool = False) -> Assets:
+    """`styles/*.css` in the order of their names (the first declares the layers), `scripts/*.js` likewise.
+
+    A copy has those of `copies/` too, and does without the scripts that ask a server.
+    """
+    styles, scripts = sorted(folder.glob("styles/*.css")), sorted(folder.glob("scripts/*.js"))
+    if copy:
+        styles += sorted(folder.glob("copies/*.css"))
+        scripts = [path for path in scripts if path.name not in ASKING] + sorted(folder.glob("copies/*.js"))
+    style = _joined(styles, "css", "garden", "text/css; charset=utf-8")
+    script = _joined(scripts, "js", "garden", "text/javascript; charset=utf-8")
     carried = folder / "htmx.min.js"
     htmx = _asset("htmx", "js", "text/javascript; charset=utf-8", carried.read_bytes()) if carried.is_file() else None
     return Assets(style, script, htmx)
 
 
-def _joined(folder: Path, ending: str, name: str, media_type: str) -> Asset:
-    parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*.{ending}"))]
+def _joined(paths: Iterable[Path], ending: str, name: str, media_type: str) -> Asset:
+    parts = [path.read_text(encoding="utf-8") for path in paths]
     if ending == "js":
         parts = [f"{{\n{part}}}\n" for part in parts]
     return _asset(name, ending, media_type, "\n".join(parts).encode())

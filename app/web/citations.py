@@ -37,7 +37,7 @@ class Citation:
 
 def citation(site: Site, request: Request, note: Note) -> Citation:
     base, settings = base_url(site, request), site.settings
-    address = base + note_address(note)
+    address = base + note_address(note) if base else ""
     return Citation(
         title=note.title,
         author=settings.author,
@@ -83,7 +83,7 @@ def _plain(note: Note, author: str, garden: str, address: str) -> str:
     on = Text(f", {day}", f"，{day}") if day else Text("", "")
     stop = "" if note.title.endswith(("?", "!", ".", "…")) else "."
     line = by + Text(f"“{note.title}{stop}” {garden}", f"《{note.title}》，{garden}") + on + Text(". ", "。")
-    return line[note.language] + address
+    return (line[note.language] + address).rstrip()
 
 
 def _bibtex(note: Note, author: str, garden: str, address: str) -> str:

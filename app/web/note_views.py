@@ -198,8 +198,9 @@ class PageContext:
     def ran(self, ran: Ran) -> RanShown:
         """Leads to the embed that shows the experiment in the note of the number, else to the experiment's own page."""
         shown = self.site.shown(self.home, ran)
-        if shown.embed is None:
-            state = query(shown.state)
+        if shown.embed is None or self.site.copy is not None:
+            experiment = self.site.report.experiments[shown.experiment]
+            state = query(experiment.state(self.site.report.params(self.home, ran)))
             return RanShown(f"/{self.language}/widgets/{shown.experiment}{'?' if state else ''}{state}", shown.differs)
         prefix = f"{shown.embed}."
         here = self.found if self.home is self.page else ()

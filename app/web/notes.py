@@ -162,7 +162,7 @@ async def note_page(site: Site, request: Request, note: Note, found: Pairs) -> N
     shown, footnotes = [], Markup("")
     for piece in placed:
         if isinstance(piece.block, Embed):
-            place = embed_place(note, piece.block, path, found)
+            place = replace(embed_place(note, piece.block, path, found), still=site.copy is not None)
             states = of_prefix(found, place.prefix)
             experiment = site.report.experiments[piece.block.experiment]
             shown.append(Block(Markup(""), await widget_view(site, request, experiment, place, states)))

@@ -15,7 +15,7 @@ from app import __version__
 from app.drawing import Box, Dot, Label, Line
 from app.language import LANGUAGES, Language, other
 from app.web.assets import HTMX_CDN, HTMX_INTEGRITY, Asset, Assets
-from app.web.site import Site
+from app.web.site import Copy, Site
 from app.web.words import Words
 
 
@@ -40,7 +40,9 @@ class Frame:
     """Whether other_href is the same page in the other language, not just the nearest that there is."""
 
 
-def environment(folder: Path, assets: Assets, local_htmx: bool, live: bool = False) -> Environment:
+def environment(
+    folder: Path, assets: Assets, local_htmx: bool, *, live: bool = False, copy: Copy | None = None
+) -> Environment:
     """`live` pages follow the edits of their notes."""
     env = Environment(
         loader=FileSystemLoader(folder),
@@ -61,6 +63,7 @@ def environment(folder: Path, assets: Assets, local_htmx: bool, live: bool = Fal
         "script": assets.script,
         "live": live,
         "htmx": _htmx(assets.htmx, local_htmx),
+        "copy": copy,
     }
     return env
 
@@ -104,5 +107,7 @@ def fragment(site: Site, language: Language, template: str, view: Mapping[str, A
 
 
 def base_url(site: Site, request: Request) -> str:
-    """The public address without a slash at the end."""
+    """The public address without a slash at the end; nothing in a copy that does not know where it will stand."""
+    if site.copy is not None:
+        return site.settings.base_url.rstrip("/")
     return site.settings.base_url.rstrip("/") or f"{request.url.scheme}://{request.url.netloc}"

@@ -22,6 +22,16 @@ from app.web.slots import Slots
 
 
 @dataclass(frozen=True)
+class Copy:
+    """That the site is made into files, and what then stands behind them."""
+
+    live: str
+    """The address of the garden that computes, without a slash at the end; nothing when there is none."""
+    search: bool
+    """Whether the copy has an index to search in."""
+
+
+@dataclass(frozen=True)
 class Site:
     settings: Settings
     report: Report
@@ -42,6 +52,8 @@ class Site:
     missed: Missed = field(default_factory=Missed)
     here: dict[Key, Result] = field(default_factory=dict)
     """What measured experiments on record gave in this very place, once they have run."""
+    copy: Copy | None = None
+    """None for a garden that runs."""
 
     def naming(self) -> dict[tuple[Language, str], tuple[str, ...]]:
         """The concepts that each note speaks of; reads the index."""

@@ -94,6 +94,8 @@ class OutputView:
     facts: tuple[str, ...]
     downloads: tuple[Download, ...]
     permalink: str
+    living: str
+    """The same where it computes: in the page of the note."""
     state: str
     """The canonical query of this state, relative to the embed's own block or the defaults, with the prefix."""
     checkpoint: str
@@ -158,12 +160,22 @@ class Place:
     others: tuple[tuple[str, str], ...] = ()
     """The names and texts of the other embeds' states in the address."""
     level: int = 3
+    still: bool = False
+    """Whether the page has this one state only, as in a copy: the others stand on pages of the experiment."""
 
     def href(self, state: Mapping[str, str]) -> str:
         """The address of the page with this widget in a state and the others as they are."""
         parts = [query(dict(self.others)), query(state, self.prefix)]
         joined = "&".join(part for part in parts if part)
         return f"{self.page}{'?' if joined else ''}{joined}" + (f"#{self.name}" if self.prefix else "")
+
+
+def state_address(experiment: Experiment, params: Params, place: Place) -> str:
+    """Where a reader finds a state."""
+    if not place.prefix or not place.still:
+        return place.href(experiment.state(params, place.base))
+    own = query(experiment.state(params))
+    return f"/{place.language}/widgets/{experiment.name}{'?' if own else ''}{own}"
 
 
 def output_view(
@@ -188,7 +200,8 @@ def output_view(
         table=table_view(experiment, params, outcome, language),
         facts=facts,
         downloads=downloads,
-        permalink=place.href(state),
+        permalink=state_address(experiment, params, place),
+        living=place.href(state),
         state=query(state, place.prefix),
         checkpoint=f"{path}/checkpoint{tail}" if resumes else "",
         checkpoint_form=f"{path}/checkpoint" if resumes else "",
@@ -293,7 +306,12 @@ def presets_view(experiment: Experiment, params: Params | None, place: Place) ->
         wanted = experiment.parse(preset.given)
         state = experiment.state(wanted, place.base)
         found.append(
-            PresetView(preset.words[place.language], place.href(state), query(state, place.prefix), wanted == params)
+            PresetView(
+                preset.words[place.language],
+                state_address(experiment, wanted, place),
+                query(state, place.prefix),
+                wanted == params,
+            )
         )
     return tuple(found)
 

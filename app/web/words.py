@@ -238,6 +238,25 @@ WORDS: dict[str, Text] = {
         "包含查询中每个词的笔记。total 是全部篇数，与列出多少无关。",
     ),
     "other_language": Text("中文", "English"),
+    "copy_still": Text(
+        "This is a still copy of the garden: it shows what was computed when it was made.",
+        "这是花园的静态副本，只显示制作副本时算好的结果。",
+    ),
+    "copy_live": Text("Change these values in the living garden", "到在线花园里调整这些参数"),
+    "copy_gallery_lead": Text(
+        "Each experiment in the states of its presets, as they were computed when this copy was made.",
+        "每个实验都带有预设的几个状态，结果在制作这份副本时算好。",
+    ),
+    "copy_search_lead": Text(
+        "This copy is searched in your browser, less exactly than the garden itself: only the notes in this language,"
+        " only whole words, their endings counted as the same.",
+        "这份副本在浏览器里搜索，不如在线花园准确：只搜本语言的笔记，按切分好的词匹配，只输入词的一部分可能搜不到。",
+    ),
+    "copy_search_live": Text("Search exactly, in the living garden", "到在线花园里精确搜索"),
+    "copy_search_scripts": Text("To search a copy takes JavaScript.", "在副本中搜索需要启用 JavaScript。"),
+    "copy_search_lost": Text("The index of this copy could not be loaded.", "无法载入这份副本的索引。"),
+    "copy_lost": Text("Nothing grows at this address", "这里还什么都没长出来"),
+    "copy_enter": Text("In English", "中文版"),
 }
 
 

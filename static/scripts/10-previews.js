@@ -4,8 +4,14 @@ const GAP = 6;
 const asked = new Map(), shown = new Map();
 let count = 0;
 
-const fragment = ({ pathname, hash }) => {
-  const from = `${pathname}/preview${hash && `?section=${hash.slice(1).replaceAll("&", "%26").replaceAll("+", "%2B")}`}`;
+const still = "copy" in document.documentElement.dataset; // there each preview is a file
+
+const address = ({ pathname, hash }) => {
+  const section = hash && `section=${hash.slice(1).replaceAll("&", "%26").replaceAll("+", "%2B")}`;
+  return still ? `${pathname}preview/${section && `${section}/`}` : `${pathname}/preview${section && `?${section}`}`;
+};
+
+const fragment = (from) => {
   const lost = () => { asked.delete(from); return ""; };
   if (!asked.has(from)) asked.set(from, fetch(from).then((answer) => (answer.ok ? answer.text() : lost()), lost));
   return asked.get(from);
@@ -22,8 +28,12 @@ const place = (link, preview) => {
 };
 
 const open = async (link, tapped) => {
-  const box = document.createElement("template");
-  box.innerHTML = await fragment(link);
+  const box = document.createElement("template"), from = address(link);
+  box.innerHTML = await fragment(from);
+  if (still) // and its links start from there
+    for (const name of ["href", "src"])
+      for (const inner of box.content.querySelectorAll(`[${name}]`))
+        inner.setAttribute(name, new URL(inner.getAttribute(name), new URL(from, location)));
   const preview = box.content.firstElementChild;
   if (!preview && tapped) location.assign(link.href);
   if (!preview || shown.has(link) || !(tapped || link.matches(":hover, :focus"))) return;
