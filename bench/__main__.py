@@ -9,6 +9,7 @@ from bench.experiments import accumulation, exact
 from bench.pages import pages
 from bench.results import RESULTS, Row, write
 from bench.start import memory, start
+from bench.vaults import vaults
 
 
 def main(wanted: list[str]) -> None:
@@ -25,6 +26,7 @@ def main(wanted: list[str]) -> None:
             "accumulation": accumulation,
             "start": start,
             "memory": memory,
+            "vaults": vaults,
         }
         for name in wanted or parts:
             print(f"{name} …", file=sys.stderr)

@@ -62,10 +62,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def garden(**settings: object) -> Iterator[Server]:
-    """The garden as it is shipped, in a process of its own as readers meet it."""
+def garden(reload: bool = False, **settings: object) -> Iterator[Server]:
+    """The garden as it is shipped, in a process of its own as readers meet it; or as its author does, with `reload`."""
     given = {f"PERENNIAL_{name.upper()}": str(value) for name, value in settings.items()}
-    with _running([PERENNIAL, "serve"], given) as server:
+    with _running([PERENNIAL, "serve", *(["--reload"] if reload else [])], given) as server:
         yield server
 
 

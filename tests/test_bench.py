@@ -12,6 +12,7 @@ from bench.pages import pages
 from bench.processes import garden
 from bench.results import Row, renewed, written
 from bench.start import memory, start
+from bench.vaults import vaults
 
 ROWS = [Row("bread", "≤ 1 day", "2 days", False), Row("water", "", "0.5 l")]
 
@@ -39,6 +40,11 @@ def test_every_state_that_is_timed_is_answered() -> None:
 def test_the_start_and_the_memory_are_measured() -> None:
     assert len(start(runs=1)) == 2
     assert "MB" in memory()[0].measured
+
+
+def test_a_small_vault_is_measured_from_start_to_build() -> None:
+    rows = vaults((12,), runs=1, edits=1, queries=4)
+    assert len(rows) == 14 and all(row.measured.startswith("12: ") for row in rows)
 
 
 def test_a_visit_and_a_few_changes_are_measured(browser: Browser, htmx_file: Path | None) -> None:
