@@ -44,7 +44,7 @@ def test_the_start_and_the_memory_are_measured() -> None:
 
 def test_a_small_vault_is_measured_from_start_to_build() -> None:
     rows = vaults((12,), runs=1, edits=1, queries=4)
-    assert len(rows) == 14 and all(row.measured.startswith("12: ") for row in rows)
+    assert len(rows) == 16 and all(row.measured.startswith("12: ") for row in rows)
 
 
 def test_a_visit_and_a_few_changes_are_measured(browser: Browser, htmx_file: Path | None) -> None:

@@ -43,7 +43,7 @@ def unwatched(items: Iterable[Any], _: int) -> Iterable[Any]:
 class Kept(Protocol):
     """What outlives a process: bytes by kind and key, none of which is needed."""
 
-    def all(self, kind: str) -> Mapping[str, bytes]: ...
+    def all(self, kind: str) -> Iterable[tuple[str, bytes]]: ...
 
     def get(self, kind: str, key: str) -> bytes | None: ...
 
@@ -107,7 +107,7 @@ class Reader:
         files, same = listing.files, listing is self._listing
         looks = [self._look(source) for source in listing.sources]
         sights = [one for one in looks if isinstance(one, Sight)]
-        rows = self.kept.all(NOTE) if self.kept and not self._known else {}
+        rows = dict(self.kept.all(NOTE)) if self.kept and not self._known else {}
         known = {sight.source.path: self._again(sight, files, same, rows.get(sight.key)) for sight in sights}
         new = [one for sight in sights if known[sight.source.path] is None and (one := self._opened(sight))]
         known |= {one.sight.source.path: one for one in watch(self._parse(new, files), len(new))}

@@ -4,8 +4,8 @@ A note and its translation are one node. A solid edge (`marks`) joins a note and
 (`repeats`) a note and a concept that it only names, in either language; `links` joins notes of which one links to the
 other. No edge claims a cause.
 
-Nodes are called `note:SLUG` and `concept:ID` and carry `what` (`note` or `concept`), `id` and `label`; notes also the
-`growth` that is shown, `languages`, and their `tags` as keys of every spelling.
+Nodes are called `note:SLUG` and `concept:ID` and carry `what` (`note` or `concept`), `id` and `labels`; notes also the
+`growths` and `languages` of their texts, and their `tags` as keys of every spelling.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ import networkx as nx
 from app.content.note import Concept, Growth
 from app.garden.garden import Address, Garden
 from app.garden.names import key
-from app.language import Language, other
+from app.language import LANGUAGES, Language, Text
 
 What = Literal["note", "concept"]
 MOST: Mapping[What, int] = {"note": 70, "concept": 50}
@@ -41,41 +41,58 @@ class View:
 
 
 def whole(
-    garden: Garden, concepts: Mapping[str, Concept], named: Mapping[Address, Iterable[str]], language: Language
+    garden: Garden,
+    concepts: Mapping[str, Concept],
+    named: Mapping[Address, Iterable[str]],
+    around: str | None = None,
 ) -> "nx.Graph[str]":
-    """With labels in this language where there are any; `named` are the concepts that each note marks or names."""
+    """`named` are the concepts that each note marks or names. With no more notes than stand `around` a node, if any."""
+    within = _near(garden, named, around) if around else dict.fromkeys(note.slug for note in garden.notes())
     graph: nx.Graph[str] = nx.Graph()
     for id, concept in concepts.items():
-        graph.add_node(f"concept:{id}", what="concept", id=id, label=concept.label[language])
-    for slug in dict.fromkeys(note.slug for note in garden.notes()):
-        texts = [note for known in (language, other(language)) if (note := garden.note(known, slug))]
+        graph.add_node(f"concept:{id}", what="concept", id=id, labels=concept.label)
+    for slug in within:
+        texts = [note for language in LANGUAGES if (note := garden.note(language, slug))]
         graph.add_node(
             f"note:{slug}",
             what="note",
             id=slug,
-            label=texts[0].title,
-            growth=texts[0].growth,
-            languages=tuple(sorted(note.language for note in texts)),
+            labels=Text(texts[0].title, texts[-1].title),
+            growths=frozenset(note.growth for note in texts),
+            languages=frozenset(note.language for note in texts),
             tags=frozenset(key(tag) for note in texts for tag in note.tags),
         )
         marked = {mark.concept for note in texts for mark in note.marks}
         for id in sorted({id for note in texts for id in named.get((note.language, slug), ())} | marked):
             if id in concepts:
                 graph.add_edge(f"note:{slug}", f"concept:{id}", kind="marks" if id in marked else "repeats")
-    for note in garden.notes():
-        for link in garden.backlinks(note):
-            graph.add_edge(f"note:{link.note.slug}", f"note:{note.slug}", kind="links")
+    links = {(note.slug, aim.slug) for note, aim in garden.links() if note.slug in within and aim.slug in within}
+    graph.add_edges_from(((f"note:{one}", f"note:{two}") for one, two in links), kind="links")
     return graph
+
+
+def _near(garden: Garden, named: Mapping[Address, Iterable[str]], around: str) -> dict[str, None]:
+    """The slugs of the notes that a node is joined to, its own among them."""
+    what, _, id = around.partition(":")
+    if what == "note":
+        near = {slug for note, aim in garden.links() for slug in (note.slug, aim.slug) if id in (note.slug, aim.slug)}
+        return dict.fromkeys(sorted({id, *near}))
+    marking = {note.slug for note in garden.notes() if any(mark.concept == id for mark in note.marks)}
+    return dict.fromkeys(sorted(marking | {slug for (_, slug), ids in named.items() if id in ids}))
 
 
 def asked(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
     """The nodes that a view asks for and their edges: filters of notes leave the concepts that those speak of."""
+    if view == View():
+        return graph
+    if view.around is not None:
+        graph = graph.subgraph({view.around, *graph[view.around]})
     data = graph.nodes
     notes = {
         id
         for id in graph
         if data[id]["what"] == "note"
-        and view.growth in (None, data[id]["growth"])
+        and (view.growth is None or view.growth in data[id]["growths"])
         and (view.tag is None or key(view.tag) in data[id]["tags"])
         and (view.language is None or view.language in data[id]["languages"])
     }
@@ -84,14 +101,14 @@ def asked(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
         concepts = {id for id in concepts if not notes.isdisjoint(graph[id])}
     within = (set() if view.kind == "concept" else notes) | (set() if view.kind == "note" else concepts)
     if view.around is not None:
-        within = {view.around} | (within & set(graph[view.around]))
+        within.add(view.around)
     found: nx.Graph[str] = nx.Graph(graph.subgraph(within))
     if view.kind == "concept" and view.around is None:
         found.add_edges_from((one, two, {"kind": "repeats"}) for one, two in _together(graph, notes, concepts))
     return found
 
 
-def pictured(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
+def pictured(graph: "nx.Graph[str]", view: View, language: Language) -> "nx.Graph[str]":
     """As much of it as one picture holds, for app/garden/layout.py: the parts that it plays are the `kind` of a node.
 
     The node that a view is around, or the only note, stands in the middle. Else concepts stand inside, next to those
@@ -106,6 +123,7 @@ def pictured(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
         inside = (shown.nodes[id]["what"] == "concept") is (middle is None)
         shown.nodes[id]["kind"] = "note" if id == middle else "section" if inside else "concept"
         shown.nodes[id]["order"] = ring.get(id, 0)
+        shown.nodes[id]["label"] = shown.nodes[id]["labels"][language]
     if middle is None:
         nx.set_node_attributes(shown, _homes(shown, notes), "home")
     return shown

@@ -58,6 +58,15 @@ class Trail:
 
 
 @dataclass(frozen=True, eq=False)
+class Pair:
+    """A note in both languages, and what parts them."""
+
+    note: Note
+    twin: Note
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Garden:
     """Every note that may be seen; drafts are among them only where they were asked for."""
 
@@ -71,6 +80,7 @@ class Garden:
     _placed: Mapping[Address, tuple[Placed, ...]] = field(default_factory=dict)
     _backlinks: Mapping[Address, list[Backlink]] = field(default_factory=dict)
     _trails: Mapping[Address, Trail] = field(default_factory=dict)
+    _pairs: Mapping[str, Pair] = field(default_factory=dict)
 
     def note(self, language: Language, slug: str) -> Note | None:
         return self._notes.get((language, slug))
@@ -123,6 +133,11 @@ class Garden:
         found = self._backlinks.get((note.language, note.slug), ())
         return tuple(sorted(found, key=lambda link: (link.note.slug, link.line)))
 
+    def links(self) -> Iterator[tuple[Note, Note]]:
+        """Every note that links to another one, and that one; as often as it does."""
+        for trail in self._trails.values():
+            yield from ((trail.note, aim) for aim, _ in trail.links)
+
     def nearest(self, language: Language, slug: str, count: int = 5) -> tuple[Note, ...]:
         """The notes whose slug, title or alias is most like this, best first; those of the language before others."""
         likeness = self._names[other(language)].nearest(slug)
@@ -172,11 +187,15 @@ def grow(
     trails = dict(_trails(garden, before))
     faults += (fault for trail in trails.values() for fault in trail.faults)
     backlinks = _linking(trails.values())
-    faults += _pairs(garden)
+    pairs = dict(_pairs(garden, before))
+    faults += (fault for pair in pairs.values() for fault in pair.faults)
+    faults += _untranslated(garden)
     faults += _lonely(garden, backlinks)
     stops = tuple(sorted({fault for fault in faults if fault.stops}))
     warns = tuple(sorted({fault for fault in faults if not fault.stops}))
-    return replace(garden, faults=stops, warnings=warns, _placed=placed, _backlinks=backlinks, _trails=trails)
+    return replace(
+        garden, faults=stops, warnings=warns, _placed=placed, _backlinks=backlinks, _trails=trails, _pairs=pairs
+    )
 
 
 def section_of(note: Note, name: str | None) -> Section | None:
@@ -290,15 +309,24 @@ def _no_section(note: Note, line: int, aim: Note, section: str) -> Fault:
     return Fault(note.file, line, f"{aim.file} has no section '{section}'; {mend}", stops)
 
 
-def _pairs(garden: Garden) -> Iterator[Fault]:
-    """What parts translations; a note without one is worth a warning only in a garden of both languages."""
-    bilingual = all(garden.notes(language) for language in LANGUAGES)
-    for note in garden.notes():
+def _pairs(garden: Garden, before: Garden | None) -> Iterator[tuple[str, Pair]]:
+    """By their slugs; two that are the very same as before are not compared again."""
+    old = before._pairs if before else {}
+    for note in garden.notes(LANGUAGES[0]):
         twin = garden.translation(note)
-        if twin is None and bilingual:
-            yield Fault(note.file, 1, f"has no translation; write {_twin_file(note)}", stops=False)
-        elif twin and note.language == LANGUAGES[0]:
-            yield from differences(note, twin)
+        known = old.get(note.slug)
+        if known and twin and known.note is note and known.twin is twin:
+            yield note.slug, known
+        elif twin:
+            yield note.slug, Pair(note, twin, tuple(differences(note, twin)))
+
+
+def _untranslated(garden: Garden) -> Iterator[Fault]:
+    """A note without a translation is worth a warning only in a garden of both languages."""
+    if all(garden.notes(language) for language in LANGUAGES):
+        for note in garden.notes():
+            if garden.translation(note) is None:
+                yield Fault(note.file, 1, f"has no translation; write {_twin_file(note)}", stops=False)
 
 
 def _twin_file(note: Note) -> str:

@@ -47,7 +47,7 @@ class Pictures:
         kept: Kept | None,
     ) -> None:
         self.garden, self.concepts, self.named, self.kept = garden, concepts, named, kept
-        self._graphs: dict[Language, nx.Graph[str]] = {}
+        self._whole: nx.Graph[str] | None = None
         self._drawn: LRUCache[tuple[Language, View], Future[Drawn]] = LRUCache(AT_ONCE)
         self._lock = Lock()
         self._hand = ThreadPoolExecutor(1, "pictures")
@@ -67,10 +67,11 @@ class Pictures:
         return what == "note" and any(self.garden.note(language, id) for language in ("en", "zh"))
 
     def _draw(self, language: Language, view: View) -> Drawn:
-        if language not in self._graphs:
-            self._graphs[language] = whole(self.garden, self.concepts, self.named(), language)
-        wanted = asked(self._graphs[language], view)
-        shown = pictured(wanted, view)
+        if self._whole is None and view.around is None:
+            self._whole = whole(self.garden, self.concepts, self.named())
+        near = self._whole or whole(self.garden, self.concepts, self.named(), view.around)
+        wanted = asked(near, view)
+        shown = pictured(wanted, view, language)
         return Drawn(shown, len(wanted), self._picture(shown))
 
     def _picture(self, graph: "nx.Graph[str]") -> Picture:

@@ -11,6 +11,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Literal
 
@@ -19,7 +20,7 @@ from app.content.reader import Kept
 from app.garden.folding import Fold, folded, unaccented
 from app.garden.names import key
 from app.garden.near import MOST_TERMS, Meaning, Spellings, meanings, near, spellings
-from app.garden.sheets import Sheet, having, lines, sheets_of
+from app.garden.sheets import Sheet, having, sheets_of
 from app.garden.slips import words
 from app.garden.snippets import Pieces, marked, snippet
 from app.language import LANGUAGES, Language
@@ -64,8 +65,6 @@ class Index:
     concepts: Mapping[str, Concept]
     _sheets: Mapping[Language, tuple[Sheet, ...]]
     """By their slugs."""
-    _vocabulary: Mapping[str, int]
-    """The longer words of titles, and how many titles have each."""
     _spellings: Spellings
 
     @classmethod
@@ -80,8 +79,12 @@ class Index:
         had = {id(one.note): one for one in before.all} if before and before.concepts == concepts else {}
         every = sorted(sheets_of(notes, concepts, had, kept), key=_slug)
         by_language = {known: tuple(one for one in every if one.note.language == known) for known in LANGUAGES}
-        vocabulary = Counter(chain.from_iterable(_title_words(one) for one in every))
-        return cls(concepts, by_language, vocabulary, spellings(concepts))
+        return cls(concepts, by_language, spellings(concepts))
+
+    @cached_property
+    def _vocabulary(self) -> Mapping[str, int]:
+        """The longer words of titles, and how many titles have each."""
+        return Counter(chain.from_iterable(_title_words(one) for one in self.all))
 
     def naming(self) -> dict[tuple[Language, str], tuple[str, ...]]:
         """The concepts that each note marks or plainly names, by its language and slug."""
@@ -132,7 +135,7 @@ class Index:
         labels = [marked(self.concepts[id].label[note.language], words, fold) for id in one.concepts]
         shown = tuple(label for label in labels if _has_hit(label))
         where: Where = "title" if _has_hit(title) else "concept" if shown else "text"
-        return Hit(note, where, title, shown, snippet(lines(note), words, ROOM[note.language], fold))
+        return Hit(note, where, title, shown, snippet(one.lines, words, ROOM[note.language], fold))
 
     def _near_hit(self, one: Sheet, around: tuple[Meaning, ...]) -> Hit:
         """The words of the query are marked where they stand, and what stands for them."""

@@ -9,6 +9,7 @@ results of experiments) are no text of it.
 import hashlib
 import pickle
 import struct
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -38,11 +39,17 @@ class Sheet:
     """The text without accents where it has any."""
     sieve: int
     """What the text lets through: a term whose sieve has a bit that is not in here does not stand in it."""
+    packed: bytes
+    """The lines of the text as they are written, compressed: a snippet of a hit needs no more of the note."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(zlib.decompress(self.packed).decode(errors="surrogatepass").split("\n"))
 
     @property
     def values(self) -> tuple[object, ...]:
         """All but the note."""
-        return self.text, self.title_end, self.labels_end, self.concepts, self.plain, self.sieve
+        return self.text, self.title_end, self.labels_end, self.concepts, self.plain, self.sieve, self.packed
 
     @property
     def title(self) -> str:
@@ -57,9 +64,12 @@ def sheet(note: Note, concepts: Mapping[str, Concept]) -> Sheet:
     its = tuple(id for id in places(note, concepts) if id in concepts) if concepts else ()
     title = folded(" ".join(note.title.split()))
     labels = folded("".join(f"\n{concepts[id].label[note.language]}" for id in its))
-    text = "\n".join((title + labels, *map(folded, lines(note))))
+    written = lines(note)
+    text = "\n".join((title + labels, *map(folded, written)))
     plain = without_accents(text)
-    return Sheet(note, text, len(title), len(title) + len(labels), its, plain if plain != text else None, sieve(text))
+    packed = zlib.compress("\n".join(written).encode(errors="surrogatepass"), 1)
+    ends = len(title), len(title) + len(labels)
+    return Sheet(note, text, *ends, its, plain if plain != text else None, sieve(text), packed)
 
 
 def sheets_of(
@@ -67,26 +77,25 @@ def sheets_of(
 ) -> list[Sheet]:
     """One for each note: the one that it `had` (by the identity of the note), or that was kept, else a new one."""
     every = list(notes)
-    if kept is None:
-        return [had.get(id(note)) or sheet(note, concepts) for note in every]
+    found = [had.get(id(note)) for note in every]
+    missing = [at for at, one in enumerate(found) if one is None]
     known = hashlib.sha256(repr(sorted(concepts.items())).encode()).hexdigest()
-    keys = {id(note): f"{note.digest} {known}" for note in every if note.digest}
-    rows = {} if had else kept.all(SHEET)
-    found: list[Sheet] = []
+    keys = {at: f"{every[at].digest} {known}" for at in missing if kept and every[at].digest}
+    if kept and keys and not had:
+        places = {key: at for at, key in keys.items()}
+        for key, row in kept.all(SHEET):
+            if (at := places.get(key)) is not None:
+                found[at] = Sheet(every[at], *pickle.loads(row))
     new: dict[str, bytes] = {}
-    for note in every:
-        key = keys.get(id(note), "")
-        one = had.get(id(note))
-        if one is None and key in rows:
-            one = Sheet(note, *pickle.loads(rows[key]))
-        elif one is None:
-            one = sheet(note, concepts)
-            new |= {key: pickle.dumps(one.values)} if key else {}
-        found.append(one)
-    if new:
+    for at in missing:
+        if found[at] is None:
+            found[at] = one = sheet(every[at], concepts)
+            new |= {keys[at]: pickle.dumps(one.values)} if at in keys else {}
+    if kept and new:
         kept.put(SHEET, new)
-        kept.prune(SHEET, keys.values())
-    return found
+        if not had:
+            kept.prune(SHEET, keys.values())
+    return [one for one in found if one is not None]
 
 
 def having(term: str, sheets: list[Sheet]) -> list[Sheet]:

@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,6 +23,8 @@ T = TypeVar("T")
 FILE = "index.sqlite"
 PATIENCE = 5.0
 """Seconds that another process may hold the file."""
+AT_ONCE = 500
+"""Rows that are read in one go."""
 SLACK = 2
 """Rows of a kind are removed when there are so many times as many as are used: two states of a folder fit in."""
 WEEK = 7
@@ -49,12 +51,19 @@ class Store:
         self._open: sqlite3.Connection | None = None
         self._given_up = False
 
-    def all(self, kind: str) -> Mapping[str, bytes]:
-        def read(file: sqlite3.Connection) -> dict[str, bytes]:
-            rows = file.execute("SELECT key, value, sum FROM kept WHERE code = ? AND kind = ?", (code(), kind))
-            return {key: _whole(value, check) for key, value, check in rows}
+    def all(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        """Every key with its value, a few at a time."""
+        where = "SELECT key, value, sum FROM kept WHERE code = ? AND kind = ? AND key > ? ORDER BY key LIMIT ?"
+        last: str | None = ""
+        while last is not None:
 
-        return self._do(read) or {}
+            def read(file: sqlite3.Connection, behind: str = last) -> list[tuple[str, bytes]]:
+                rows = file.execute(where, (code(), kind, behind, AT_ONCE))
+                return [(key, _whole(value, check)) for key, value, check in rows]
+
+            some = self._do(read) or []
+            yield from some
+            last = some[-1][0] if len(some) == AT_ONCE else None
 
     def get(self, kind: str, key: str) -> bytes | None:
         def read(file: sqlite3.Connection) -> bytes | None:

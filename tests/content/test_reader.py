@@ -82,7 +82,7 @@ def test_a_body_that_is_kept_no_longer_is_made_anew(tmp_path: Path) -> None:
     first = Reader(folder, "en", Store(tmp_path / "kept", 1)).read()[0]
     store = Store(tmp_path / "kept", 1)
     again = Reader(folder, "en", store).read()[0]
-    store.put("body", {key: b"" for key in store.all("body")})
+    store.put("body", {key: b"" for key in dict(store.all("body"))})
     store.prune("body", ())
     assert again == first
 

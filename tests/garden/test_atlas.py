@@ -40,7 +40,7 @@ def edges(graph: "nx.Graph[str]") -> set[tuple[str, str, str]]:
 
 
 def test_notes_are_joined_to_concepts_and_to_each_other_in_either_language(garden: Garden) -> None:
-    graph = whole(garden, KNOWN, NAMED, "en")
+    graph = whole(garden, KNOWN, NAMED)
     assert edges(graph) == {
         ("concept:flow", "note:heat", "marks"),
         ("concept:order", "note:heat", "repeats"),
@@ -50,12 +50,12 @@ def test_notes_are_joined_to_concepts_and_to_each_other_in_either_language(garde
         ("note:cold", "note:heat", "links"),
         ("note:heat", "note:order", "links"),
     }
-    labels = {id: graph.nodes[id]["label"] for id in graph}
+    labels = {id: graph.nodes[id]["labels"].en for id in graph}
     assert labels == {
         "concept:flow": "flow", "concept:order": "order", "concept:rest": "rest",
         "note:heat": "Heat", "note:cold": "Cold", "note:order": "顺序",
     }  # fmt: skip
-    assert whole(garden, KNOWN, NAMED, "zh").nodes["note:heat"]["label"] == "热"
+    assert graph.nodes["note:heat"]["labels"].zh == "热"
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,19 @@ def test_notes_are_joined_to_concepts_and_to_each_other_in_either_language(garde
     ],
 )
 def test_a_view_keeps_what_it_asks_for(garden: Garden, view: View, nodes: str) -> None:
-    graph = asked(whole(garden, KNOWN, NAMED, "en"), view)
+    graph = asked(whole(garden, KNOWN, NAMED), view)
     assert sorted(graph.nodes[id]["id"] for id in graph) == sorted(nodes.split())
 
 
+@pytest.mark.parametrize("around", ["note:heat", "note:cold", "note:order", "concept:flow", "concept:rest"])
+def test_what_surrounds_a_node_needs_no_other_notes(garden: Garden, around: str) -> None:
+    near, view = whole(garden, KNOWN, NAMED, around), View(around=around)
+    one, two = asked(near, view), asked(whole(garden, KNOWN, NAMED), view)
+    assert (set(one), edges(one)) == (set(two), edges(two))
+
+
 def test_concepts_alone_are_joined_by_the_notes_that_speak_of_both(garden: Garden) -> None:
-    graph = asked(whole(garden, KNOWN, NAMED, "en"), View(kind="concept"))
+    graph = asked(whole(garden, KNOWN, NAMED), View(kind="concept"))
     pairs = {(one, two) for one, two, _ in edges(graph)}
     assert pairs == {
         ("concept:flow", "concept:order"), ("concept:flow", "concept:rest"), ("concept:order", "concept:rest"),
@@ -90,18 +97,18 @@ def test_concepts_alone_are_joined_by_the_notes_that_speak_of_both(garden: Garde
 
 def test_of_many_nodes_the_best_joined_are_pictured(garden: Garden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atlas, "MOST", {"note": 2, "concept": 1})
-    graph = pictured(asked(whole(garden, KNOWN, NAMED, "en"), View()), View())
+    graph = pictured(asked(whole(garden, KNOWN, NAMED), View()), View(), "en")
     assert set(graph) == {"note:heat", "note:cold", "concept:order"}
-    around = pictured(asked(whole(garden, KNOWN, NAMED, "en"), View(around="note:order")), View(around="note:order"))
+    around = pictured(asked(whole(garden, KNOWN, NAMED), View(around="note:order")), View(around="note:order"), "en")
     assert set(around) == {"note:order", "note:heat", "concept:order"}
     assert around.nodes["note:order"]["kind"] == "note"
 
 
 def test_the_only_note_stands_in_the_middle_else_concepts_stand_inside(garden: Garden) -> None:
-    many = pictured(asked(whole(garden, KNOWN, NAMED, "en"), View()), View())
+    many = pictured(asked(whole(garden, KNOWN, NAMED), View()), View(), "en")
     assert {many.nodes[id]["kind"] for id in many if id.startswith("note")} == {"concept"}
     assert {many.nodes[id]["kind"] for id in many if id.startswith("concept")} == {"section"}
-    one = pictured(asked(whole(grow([COLD], KNOWN), KNOWN, NAMED, "en"), View()), View())
+    one = pictured(asked(whole(grow([COLD], KNOWN), KNOWN, NAMED), View()), View(), "en")
     assert {id: one.nodes[id]["kind"] for id in ("note:cold", "concept:rest")} == {
         "note:cold": "note",
         "concept:rest": "concept",
@@ -118,7 +125,7 @@ def big(shuffle: int | None = None) -> "nx.Graph[str]":
     named = {("en", one.slug): tuple(f"c{draw.randrange(60)}" for _ in range(3)) for one in notes}
     if shuffle is not None:
         random.Random(shuffle).shuffle(notes)
-    return pictured(asked(whole(grow(notes, known), known, named, "en"), View()), View())
+    return pictured(asked(whole(grow(notes, known), known, named), View()), View(), "en")
 
 
 def test_a_picture_is_the_same_in_whatever_order_and_process_it_is_drawn() -> None:

@@ -20,7 +20,7 @@ def test_what_was_put_is_there_in_the_next_process(tmp_path: Path) -> None:
     Store(tmp_path, DAY).put("note", {"a": b"1", "b": bytes(range(256))})
     store = Store(tmp_path, DAY)
     assert (store.get("note", "a"), store.get("note", "c"), store.get("body", "a")) == (b"1", None, None)
-    assert store.all("note") == {"a": b"1", "b": bytes(range(256))}
+    assert dict(store.all("note")) == {"a": b"1", "b": bytes(range(256))}
 
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     )
     both = [subprocess.Popen([sys.executable, "-c", script, tmp_path, name], stderr=subprocess.PIPE) for name in "ab"]
     assert [(one.wait(), one.communicate()[1]) for one in both] == [(0, b""), (0, b"")]
-    assert Store(tmp_path, DAY).all("note") == {f"{name}{n}": b"x" * n for name in "ab" for n in range(200)}
+    assert dict(Store(tmp_path, DAY).all("note")) == {f"{name}{n}": b"x" * n for name in "ab" for n in range(200)}
 
 
 def test_other_code_sees_nothing_and_its_rows_go_after_a_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,9 +51,9 @@ def test_what_is_not_used_goes_once_it_is_more_than_half(tmp_path: Path) -> None
     store = Store(tmp_path, DAY)
     store.put("note", {name: b"" for name in "abcd"})
     store.prune("note", ["a", "b"])
-    assert set(store.all("note")) == set("abcd")
+    assert set(dict(store.all("note"))) == set("abcd")
     store.prune("note", ["a"])
-    assert set(store.all("note")) == {"a"}
+    assert set(dict(store.all("note"))) == {"a"}
 
 
 def garbage(path: Path) -> None:
@@ -80,10 +80,10 @@ def test_a_file_that_cannot_be_read_is_made_anew_and_the_log_says_so(
     damage(tmp_path / FILE)
     store = Store(tmp_path, DAY)
     with caplog.at_level(logging.WARNING):
-        assert store.all("note") == {}
+        assert dict(store.all("note")) == {}
     assert [record.getMessage().count("made anew") for record in caplog.records] == [1]
     store.put("note", {"a": b"1"})
-    assert Store(tmp_path, DAY).all("note") == {"a": b"1"}
+    assert dict(Store(tmp_path, DAY).all("note")) == {"a": b"1"}
 
 
 def folder_instead(path: Path) -> None:
@@ -109,7 +109,7 @@ def test_where_nothing_can_be_kept_the_log_says_so_once(
     store = Store(tmp_path / "kept", DAY)
     with caplog.at_level(logging.WARNING):
         store.put("note", {"a": b"1"})
-        assert (store.get("note", "a"), store.all("note")) == (None, {})
+        assert (store.get("note", "a"), dict(store.all("note"))) == (None, {})
     assert [record.getMessage().count("nothing is kept") for record in caplog.records] == [1]
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_another_process_holds_is_done_without(
     holder.execute("COMMIT")
     holder.close()
     store.put("note", {"c": b"3"})
-    assert store.all("note") == {"a": b"1", "c": b"3"}
+    assert dict(store.all("note")) == {"a": b"1", "c": b"3"}
 
 
 def test_nobody_else_can_read_or_write_it(tmp_path: Path) -> None:
