@@ -25,7 +25,7 @@ from rich.progress import Progress, TaskID, track
 
 from app import __version__
 from app.checks import Report, needed, update
-from app.content.reader import read_notes
+from app.content.reader import Reader
 from app.errors import Fault, InvalidParameters
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index
@@ -36,7 +36,7 @@ from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import INDEX, Gardener, create_app, create_copy, create_live
+from app.main import INDEX, Gardener, create_app, create_copy, create_live, store
 from app.settings import Settings
 from app.web.queries import texts
 from app.web.site import Copy
@@ -202,9 +202,10 @@ def index(content: Content = None) -> None:
     """Write what git knows of the notes beside them, for an image that carries no repository: dates and changes."""
     settings = read_settings(content=content)
     path = settings.content / INDEX
-    calendar = dates(settings.content)
-    write_index(calendar, path)
-    changes = write_histories(settings.content, path)
+    with note.status("asking git"):
+        calendar = dates(settings.content)
+        write_index(calendar, path)
+        changes = write_histories(settings.content, path)
     old = write_old_sections(grown(settings), settings.content, path)
     note.print(
         f"{escape(str(path))}: {len(calendar.files)} files dated, {changes} changes, {old} sections as they were "
@@ -317,7 +318,8 @@ def read_settings(**options: Any) -> Settings:
 
 def grown(settings: Settings, drafts: bool = False) -> Garden:
     """The garden's notes alone: no experiment is run."""
-    return grow(read_notes(settings.content, settings.default_language)[0], {}, drafts=drafts)
+    reader = Reader(settings.content, settings.default_language, store(settings))
+    return grow(reader.read(reading)[0], {}, drafts=drafts)
 
 
 def cannot(why: str) -> NoReturn:
