@@ -2,6 +2,7 @@
 
 import asyncio
 import mimetypes
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from app.web.network_views import NetworkView, network_view
 from app.web.note_views import (
     BacklinkView,
     Block,
+    NoteCard,
     backlink_views,
     card,
     listed,
@@ -35,6 +37,9 @@ from app.web.site import Site
 from app.web.widget_views import Place, ProblemView, WidgetView
 from app.web.widgets import kept_if_whole, status_of, widget_view
 from app.web.words import Words
+
+LISTED = 100
+"""Notes of a stage, and of the dates, that the home lists; each stage has an address that lists all."""
 
 
 def routes(site: Site) -> APIRouter:
@@ -54,12 +59,19 @@ def routes(site: Site) -> APIRouter:
     def home(request: Request, language: Language) -> Response:
         words = Words(language)
         cards = [card(note, language) for note in listed(site, language)]
-        by_growth = [(growth, [one for one in cards if one.growth == growth]) for growth in reversed(GROWTHS)]
-        by_date = sorted(cards, key=lambda one: (one.tended or "", one.title), reverse=True)
+        asked = dict(pairs(written(request.scope["query_string"]))).get("growth")
+        stages = [asked] if asked in GROWTHS else list(reversed(GROWTHS))
+        most = None if asked in GROWTHS or site.copy else LISTED
+        by_growth = [shelf(language, growth, cards, most) for growth in stages]
+        by_date = sorted(cards, key=lambda one: (one.tended or "", one.title), reverse=True)[:most]
         frame = Frame(
             language, words.home_title, words.home_lead, f"/{language}/", f"/{other(language)}/", room="notes"
         )
-        view = {"by_growth": [pair for pair in by_growth if pair[1]], "by_date": by_date}
+        view = {
+            "by_growth": [one for one in by_growth if one.cards],
+            "by_date": by_date if len(stages) > 1 else [],
+            "empty": not cards,
+        }
         return page(site, request, "home.html", frame, view)
 
     @router.get("/{language:language}/{slug}.md")
@@ -113,6 +125,23 @@ def routes(site: Site) -> APIRouter:
         return one
 
     return router
+
+
+@dataclass(frozen=True)
+class GrowthView:
+    """The notes of one stage, as the home lists them."""
+
+    stage: str
+    cards: tuple[NoteCard, ...]
+    more: int
+    """Notes that are not listed."""
+    href: str
+    """The address that lists all of them."""
+
+
+def shelf(language: Language, stage: str, cards: Sequence[NoteCard], most: int | None) -> GrowthView:
+    its = tuple(one for one in cards if one.growth == stage)
+    return GrowthView(stage, its[:most], len(its) - len(its[:most]), f"/{language}/?growth={stage}")
 
 
 def markdown(note: Note) -> Response:

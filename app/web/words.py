@@ -109,6 +109,7 @@ WORDS: dict[str, Text] = {
         "这座花园记录训练结果为何会变。文中的数字不是抄来的，而是执行得到的：点开一个，就能看到算出它的那一次计算。",
     ),
     "by_date": Text("By date", "按日期"),
+    "and_more": Text("and {} more", "还有 {} 篇"),
     "gallery_lead": Text(
         "Each of these runs on the server when a value changes, and every state has an address of its own.",
         "每个实验都在服务器上随参数变化而运行，每个状态都有自己的地址。",

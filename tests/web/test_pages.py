@@ -281,3 +281,14 @@ def test_a_number_that_comes_out_otherwise_here_shows_both(tmp_path: Path) -> No
         assert second.attributes["class"] == "ran differs"
         assert second.text.startswith("12")
         assert "here" in second.text
+
+
+def test_the_home_of_a_large_garden_lists_some_of_each_stage_and_leads_to_all(tmp_path: Path) -> None:
+    client = garden(planted(tmp_path / "notes", **{f"n{n:03}_en": f"# Note {n}\n\nText.\n" for n in range(103)}))
+    page = Page(client.get("/en/").text)
+    assert len(page.all("li", **{"class": "entry"})) == 100
+    assert [one.text for one in page.all("a", href="/en/?growth=seedling")] == ["and 3 more"]
+    every = Page(client.get("/en/?growth=seedling").text)
+    assert len(every.all("li", **{"class": "entry"})) == 103
+    assert every.all("a", href="/en/?growth=seedling") == []
+    assert len(Page(client.get("/en/?growth=x").text).all("li", **{"class": "entry"})) == 100
