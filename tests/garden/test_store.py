@@ -45,9 +45,8 @@ def test_processes_begin_one_file_at_once(tmp_path: Path) -> None:
         "    for again in '123':\n"
         "        store = Store(place / str(n), 20000); store.put('note', {name + again: b''}); store.close()\n"
     )
-    several = [
-        subprocess.Popen([sys.executable, "-c", script, tmp_path, name], stderr=subprocess.PIPE) for name in "abc"
-    ]
+    command = [sys.executable, "-c", script, tmp_path]
+    several = [subprocess.Popen([*command, name], stderr=subprocess.PIPE) for name in "abc"]
     assert [(one.communicate()[1], one.returncode) for one in several] == [(b"", 0)] * 3
     expected = {name + again for name in "abc" for again in "123"}
     assert [set(dict(Store(tmp_path / str(n), DAY).all("note"))) for n in range(40)] == [expected] * 40
