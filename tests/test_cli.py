@@ -300,3 +300,11 @@ def test_the_version_is_printed() -> None:
 def test_every_command_says_what_it_does(name: str) -> None:
     assert name in command("--help").stdout
     assert command(name, "--help").exit_code == 0
+
+
+def test_the_command_is_there_as_a_module_and_searches_for_garbage_afterwards() -> None:
+    said = subprocess.run([sys.executable, "-m", "app", "version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"{__version__}\n"
+    script = "import gc, app.cli; app.cli.main = lambda: print(gc.isenabled())\nimport app.__main__ as one; one.main()"
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert said.stdout == "True\n"

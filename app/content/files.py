@@ -4,7 +4,7 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -162,23 +162,36 @@ def walk(folder: Path, default_language: Language, last: Listing | None = None) 
 
 def _paths(folder: Path) -> tuple[tuple[str, ...], tuple[Fault, ...]]:
     """The shallowest first, then by name."""
-    root, top = os.path.realpath(folder), os.path.join(folder, "")
     found, faults = [], []
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]
-        for name in names:
-            path = os.path.join(place, name)
-            inside = not os.path.islink(path) or os.path.realpath(path).startswith(root + os.sep)
-            relative = path[len(top) :].replace(os.sep, "/")
-            if name.startswith(".") or not inside or OBSIDIANS.search(name):
-                continue
-            if relative.isprintable() or UNPRINTABLE.isdisjoint(map(unicodedata.category, relative)):
-                found.append(relative)
-            else:
-                spelled = relative.encode("unicode_escape").decode()
-                what = "the name of this file cannot be printed, so it is left out; give it another one"
-                faults.append(Fault(spelled, 1, what, stops=False))
-    return tuple(sorted(found, key=lambda path: (path.count("/"), path))), tuple(faults)
+    for relative in _within(str(folder), "", os.path.realpath(folder) + os.sep):
+        if relative.isprintable() or UNPRINTABLE.isdisjoint(map(unicodedata.category, relative)):
+            found.append(relative)
+        else:
+            spelled = relative.encode("unicode_escape").decode()
+            what = "the name of this file cannot be printed, so it is left out; give it another one"
+            faults.append(Fault(spelled, 1, what, stops=False))
+    return tuple(sorted(found, key=lambda path: (path.count("/"), path))), tuple(sorted(faults))
+
+
+def _within(folder: str, before: str, root: str) -> Iterator[str]:
+    """The files of a folder and of those below it, their paths beginning with what stands `before`.
+
+    Links to folders are not followed, and what cannot be opened holds nothing.
+    """
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        name, link = entry.name, entry.is_symlink()
+        if name.startswith("."):
+            continue
+        if os.path.isdir(entry.path) if link else entry.is_dir():
+            if name not in SKIPPED and not link:
+                yield from _within(entry.path, f"{before}{name}/", root)
+        elif not OBSIDIANS.search(name) and (not link or os.path.realpath(entry.path).startswith(root)):
+            yield before + name
 
 
 def _sources(paths: list[str], default_language: Language) -> tuple[tuple[Source, ...], tuple[Fault, ...]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
-from cachetools import LRUCache, cached
+from cachetools import LRUCache
 
 from app.content.answers import Answers, hold
 from app.content.files import Files, Listing, Source, walk
@@ -32,6 +32,8 @@ IN_USE = 512
 BATCH = 500
 """Notes that are kept at once."""
 NOTE, BODY = "note", "body"
+Loaded = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The body and the passages of a note."""
 Watch = Callable[[Iterable[Any], int], Iterable[Any]]
 """Hands on what it is given, so many things, and may show how far it is."""
 
@@ -97,7 +99,7 @@ class Reader:
         self.parsed: tuple[str, ...] = ()
         """The files that had to be parsed when it read last."""
         self._known: dict[str, Known] = {}
-        self._bodies: LRUCache[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = LRUCache(IN_USE)
+        self._bodies: LRUCache[str, Loaded] = LRUCache(IN_USE)
         self._lock = Lock()
         self._listing: Listing | None = None
 
@@ -124,7 +126,7 @@ class Reader:
 
     def _look(self, source: Source) -> Sight | Fault | None:
         """None for a file that has just gone."""
-        path, at = os.path.join(self.folder, source.path), time.time_ns()
+        path, at = f"{self.folder}{os.sep}{source.path}", time.time_ns()
         try:
             found = os.stat(path)
             stamp = found.st_mtime_ns, found.st_size, found.st_ino
@@ -171,20 +173,21 @@ class Reader:
             return made
         if self.kept is None:
             return replace(made, note=self.finish(made.note))
-        kept, text, digest = self.kept, data.decode(), made.note.digest
-
-        @cached(self._bodies, key=lambda: digest, lock=self._lock)
-        def load() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-            found = kept.get(BODY, digest)
-            if found is None:
-                anew, _ = note(text, sight.source, files)
-                return tuple(anew.body), tuple(anew.passages)
-            parts: tuple[tuple[Any, ...], tuple[Any, ...]] = pickle.loads(zlib.decompress(found))
-            return parts
-
-        body, passages = Later(lambda: load()[0]), Later(lambda: load()[1])
-        whole = replace(made.note, source=text, body=body, passages=passages)
+        text = data.decode()
+        parts = Parts(self, made.note.digest, text, sight.source, files)
+        whole = replace(made.note, source=text, body=Later(parts.body), passages=Later(parts.passages))
         return Read(self.finish(whole), made.faults, made.answers)
+
+    def load(self, parts: "Parts") -> Loaded:
+        """From those in use, else as it was kept, else made anew."""
+        with self._lock:
+            found = self._bodies.get(parts.digest)
+        if found is None:
+            row = self.kept.get(BODY, parts.digest) if self.kept else None
+            found = pickle.loads(zlib.decompress(row)) if row is not None else parts.anew()
+            with self._lock:
+                self._bodies[parts.digest] = found
+        return found
 
     def _parse(self, sights: list[Sight], files: Files) -> Iterator[Known]:
         rows: dict[str, bytes] = {}
@@ -201,6 +204,27 @@ class Reader:
                 self.kept.put(NOTE, rows)
                 rows, bodies = {}, {}
             yield Known(sight.shut, self._whole(made, sight.data or b"", sight, files))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What of a note is loaded when somebody looks into it; there are thousands, so it holds on to little."""
+
+    reader: Reader
+    digest: str
+    text: str
+    source: Source
+    files: Files
+
+    def body(self) -> tuple[Any, ...]:
+        return self.reader.load(self)[0]
+
+    def passages(self) -> tuple[Any, ...]:
+        return self.reader.load(self)[1]
+
+    def anew(self) -> Loaded:
+        made, _ = note(self.text, self.source, self.files)
+        return tuple(made.body), tuple(made.passages)
 
 
 def read_notes(folder: Path, default_language: Language) -> tuple[tuple[Note, ...], tuple[Fault, ...]]:

@@ -5,12 +5,15 @@ seen, and what cannot be read is thrown away and made anew. The values are pickl
 are loaded: the file is opened only where it belongs to who runs the garden and nobody else may write to it.
 """
 
+import contextlib
 import hashlib
 import logging
 import os
+import random
 import sqlite3
 import sys
 import threading
+import time
 import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -119,12 +122,12 @@ class Store:
     def _opened(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _belongs_to_us(self.path.parent)
-        if self.path.exists():
-            _belongs_to_us(self.path)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        with contextlib.suppress(FileExistsError):  # opened and closed by hand only once: that would end SQLite's locks
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _belongs_to_us(self.path)
         file = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
-            file.execute("PRAGMA journal_mode = WAL")
+            _share(file)
             file.execute("PRAGMA synchronous = NORMAL")
             file.executescript(TABLES)
             with file:
@@ -153,6 +156,19 @@ class Store:
         else:
             log.warning("%s cannot be used (%s); nothing is kept for the next start", self.path, error)
             self._given_up = True
+
+
+def _share(file: sqlite3.Connection) -> None:
+    """SQLite itself does not wait here where others open a new file at the same moment."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            file.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.001, 0.01))
 
 
 @cache

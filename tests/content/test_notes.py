@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.content.files import walk
 from app.content.note import Embed, Note, Prose
 from app.content.reader import read_notes
 from app.errors import Fault
@@ -117,6 +118,15 @@ def test_a_link_out_of_the_folder_finds_nothing(tmp_path: Path) -> None:
     (note,), faults = read_notes(root, "en")
     assert note.files == ()
     assert [fault.stops for fault in faults] == [False, False, False]
+
+
+def test_links_are_followed_to_files_of_the_folder_and_to_no_folder(tmp_path: Path) -> None:
+    root = folder(tmp_path / "content", {"a/b/x.md": "x", "a/.hidden/y.md": "y", "node_modules/z.md": "z"})
+    for name, to in {"in.md": "a/b/x.md", "out.md": "/etc/passwd", "ring": "ring", "linked": "a", "up": ".."}.items():
+        (root / name).symlink_to(to)
+    listing = walk(root, "en")
+    assert listing.paths == ("in.md", "ring", "a/b/x.md")
+    assert walk(root, "en", listing) is listing
 
 
 def test_files_are_looked_for_beside_the_note_and_from_the_top(tmp_path: Path) -> None:

@@ -34,6 +34,24 @@ def test_two_processes_write_at_once(tmp_path: Path) -> None:
     assert dict(Store(tmp_path, DAY).all("note")) == {f"{name}{n}": b"x" * n for name in "ab" for n in range(200)}
 
 
+def test_processes_begin_one_file_at_once(tmp_path: Path) -> None:
+    """And end it, so that others find it in each state: in forty new folders, for which they wait for one another."""
+    script = (
+        "import sys; from pathlib import Path; from app.garden.store import Store, code\n"
+        "code(); place, name = Path(sys.argv[1]), sys.argv[2]\n"
+        "for n in range(40):\n"
+        "    (place / f'{n}{name}').touch()\n"
+        "    while not all((place / f'{n}{one}').exists() for one in 'abc'): pass\n"
+        "    for again in '123':\n"
+        "        store = Store(place / str(n), 20000); store.put('note', {name + again: b''}); store.close()\n"
+    )
+    command = [sys.executable, "-c", script, tmp_path]
+    several = [subprocess.Popen([*command, name], stderr=subprocess.PIPE) for name in "abc"]
+    assert [(one.communicate()[1], one.returncode) for one in several] == [(b"", 0)] * 3
+    expected = {name + again for name in "abc" for again in "123"}
+    assert [set(dict(Store(tmp_path / str(n), DAY).all("note"))) for n in range(40)] == [expected] * 40
+
+
 def test_other_code_sees_nothing_and_its_rows_go_after_a_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Store(tmp_path, DAY).put("note", {"a": b"old"})
     old = module.code()

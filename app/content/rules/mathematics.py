@@ -10,7 +10,6 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
@@ -94,6 +93,8 @@ def _mathml(latex: str, written: str, display: str, line: int, state: StateCore 
 @lru_cache(maxsize=4096)
 def mathml(latex: str, display: str) -> tuple[str, str]:
     """MathML and no complaint, or nothing and what is wrong."""
+    from latex2mathml.converter import convert  # which a start that finds every note as it was need not wait for
+
     try:
         html = convert(ALIGNED.sub(r"\1align*}", latex), display=display)
     except Exception as error:  # its reader raises whatever it stumbles over
