@@ -9,7 +9,7 @@ Nodes are called `note:SLUG` and `concept:ID` and carry `what` (`note` or `conce
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -22,7 +22,7 @@ from app.garden.names import key
 from app.language import LANGUAGES, Language, Text
 
 What = Literal["note", "concept"]
-MOST: Mapping[What, int] = {"note": 70, "concept": 50}
+MOST: Mapping[What, int] = {"concept": 50, "note": 70}
 """Nodes of a picture, the best joined of those that a view asks for: a label needs its row, a reader an overview."""
 PARTNERS = 2
 """Where concepts stand alone, each is joined to so many of those that most notes speak of together with it."""
@@ -111,21 +111,20 @@ def asked(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
 def pictured(graph: "nx.Graph[str]", view: View, language: Language) -> "nx.Graph[str]":
     """As much of it as one picture holds, for app/garden/layout.py: the parts that it plays are the `kind` of a node.
 
-    The node that a view is around, or the only note, stands in the middle. Else concepts stand inside, next to those
-    that the same notes speak of, and notes outside.
+    Of notes and concepts the fewer stand inside, where a label takes most room, the others outside, each beside one
+    that it is joined to. The node that a view is around stands in the middle, else one that has no other of its kind.
     """
     kept = [id for what in MOST for id in _best(graph, what, view.around)]
     shown: nx.Graph[str] = nx.Graph(graph.subgraph(kept))
-    notes = [id for id in shown if shown.nodes[id]["what"] == "note"]
-    middle = view.around or (notes[0] if len(notes) == 1 else None)
-    ring = {id: at for at, id in enumerate(_neighbouring(shown), start=1)}
+    sides = [[id for id in kept if shown.nodes[id]["what"] == what and id != view.around] for what in MOST]
+    inside, outside = sorted(sides, key=len)
+    middle = view.around or (inside[0] if len(inside) == 1 else None)
+    order = {id: at for side in (inside, outside) for at, id in enumerate(_neighbouring(shown, side), start=1)}
     for id in shown:
-        inside = (shown.nodes[id]["what"] == "concept") is (middle is None)
-        shown.nodes[id]["kind"] = "note" if id == middle else "section" if inside else "concept"
-        shown.nodes[id]["order"] = ring.get(id, 0)
+        shown.nodes[id]["kind"] = "note" if id == middle else "section" if id in inside else "concept"
+        shown.nodes[id]["order"] = order.get(id, 0)
         shown.nodes[id]["label"] = shown.nodes[id]["labels"][language]
-    if middle is None:
-        nx.set_node_attributes(shown, _homes(shown, notes), "home")
+    nx.set_node_attributes(shown, _homes(shown, inside, outside), "home")
     return shown
 
 
@@ -148,21 +147,21 @@ def _together(graph: "nx.Graph[str]", notes: Iterable[str], concepts: Iterable[s
         yield from ((one, two) for two, _ in best[:PARTNERS])
 
 
-def _homes(graph: "nx.Graph[str]", notes: Iterable[str]) -> dict[str, str]:
-    """The concept that each note stands beside: of those it is joined to, the one with the fewest notes so far."""
+def _homes(graph: "nx.Graph[str]", inside: Sequence[str], outside: Sequence[str]) -> dict[str, str]:
+    """The inner node that each outer one stands beside: of those it is joined to, the one with the fewest so far."""
     count: Counter[str] = Counter()
     homes: dict[str, str] = {}
-    for note in sorted(notes, key=lambda id: (graph.degree(id), id)):
-        near = [id for id in graph[note] if graph.nodes[id]["what"] == "concept"]
+    for one in sorted(outside, key=lambda id: (graph.degree(id), id)):
+        near = set(inside).intersection(graph[one])
         if near:
-            homes[note] = min(near, key=lambda id: (count[id], graph.edges[note, id]["kind"] != "marks", id))
-            count[homes[note]] += 1
+            homes[one] = min(near, key=lambda id: (count[id], graph.edges[one, id]["kind"] != "marks", id))
+            count[homes[one]] += 1
     return homes
 
 
-def _neighbouring(graph: "nx.Graph[str]") -> list[str]:
-    """The concepts in a row: the best joined first, each next to the one that shares most notes with it."""
-    left = {id: set(graph[id]) for id in graph if graph.nodes[id]["what"] == "concept"}
+def _neighbouring(graph: "nx.Graph[str]", nodes: Iterable[str]) -> list[str]:
+    """In a row: the best joined first, each next to the one that it is joined to, or shares most neighbours with."""
+    left = {id: {id, *graph[id]} for id in nodes}
     row: list[str] = []
     while left:
         near = left.pop(row[-1], set()) if row else set()

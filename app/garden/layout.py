@@ -221,7 +221,7 @@ def _around(graph: "nx.Graph[str]", homes: dict[str, str | None], shares: dict[s
     def order(id: str) -> tuple[float, float, str]:
         home = homes[id]
         if home is None:
-            return 1.0, 0.0, id
+            return 1.0, float(graph.nodes[id].get("order", 0)), id
         turns = [(shares[other] - shares[home] + 0.5) % 1 - 0.5 for other in graph[id] if other in shares]
         return shares[home], round(sum(sorted(turns)) / len(turns), 6), id
 

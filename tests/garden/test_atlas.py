@@ -8,7 +8,7 @@ import sys
 import networkx as nx
 import pytest
 
-from app.content.note import Link
+from app.content.note import Link, Note
 from app.garden import atlas
 from app.garden.atlas import View, asked, pictured, whole
 from app.garden.garden import Garden, grow
@@ -104,15 +104,34 @@ def test_of_many_nodes_the_best_joined_are_pictured(garden: Garden, monkeypatch:
     assert around.nodes["note:order"]["kind"] == "note"
 
 
-def test_the_only_note_stands_in_the_middle_else_concepts_stand_inside(garden: Garden) -> None:
-    many = pictured(asked(whole(garden, KNOWN, NAMED), View()), View(), "en")
-    assert {many.nodes[id]["kind"] for id in many if id.startswith("note")} == {"concept"}
-    assert {many.nodes[id]["kind"] for id in many if id.startswith("concept")} == {"section"}
-    one = pictured(asked(whole(grow([COLD], KNOWN), KNOWN, NAMED), View()), View(), "en")
-    assert {id: one.nodes[id]["kind"] for id in ("note:cold", "concept:rest")} == {
-        "note:cold": "note",
-        "concept:rest": "concept",
-    }
+def parts(view: View, *notes: Note) -> dict[str, str]:
+    graph = pictured(asked(whole(grow(list(notes), KNOWN), KNOWN, NAMED), view), view, "en")
+    return {id.partition(":")[2] + ("" if id.startswith("note") else "!"): graph.nodes[id]["kind"] for id in graph}
+
+
+def test_the_fewer_stand_inside_and_the_one_that_is_asked_about_in_the_middle() -> None:
+    """What stands inside is called a section by the layout, what stands outside a concept, and the middle a note."""
+    inside, outside, middle = "section", "concept", "note"
+    many = parts(View(), HEAT, COLD, ORDER)
+    assert many == dict.fromkeys(("flow!", "order!", "rest!"), inside) | dict.fromkeys(
+        ("heat", "cold", "order"), outside
+    )
+    two = parts(View(), HEAT, COLD)
+    assert two == dict.fromkeys(("flow!", "order!", "rest!"), outside) | dict.fromkeys(("heat", "cold"), inside)
+    assert parts(View(), COLD) == {"cold": middle, "flow!": outside, "order!": outside, "rest!": outside}
+    assert parts(View(kind="concept"), HEAT, COLD) == dict.fromkeys(("flow!", "order!", "rest!"), outside)
+    around = View(around="concept:order")
+    assert parts(around, HEAT, COLD, ORDER) == {"order!": middle, "heat": outside, "order": outside}
+
+
+def test_what_is_joined_stands_side_by_side() -> None:
+    """By name it would be a, b, c, d; clockwise from the top on the right, and no line crosses the picture."""
+    notes = [note(name, links=tuple(map(link, aim))) for name, aim in (("a", "c"), ("b", "d"), ("c", ""), ("d", ""))]
+    view = View(kind="note")
+    picture = place(pictured(asked(whole(grow(notes, {}), {}, {}), view), view, "en"))
+    spots = {node.id[-1]: (node.x > picture.width / 2, node.y) for node in picture.nodes}
+    assert [spots[id][0] for id in "acbd"] == [True, True, False, False]
+    assert spots["a"][1] < spots["c"][1] and spots["d"][1] < spots["b"][1]
 
 
 def big(shuffle: int | None = None) -> "nx.Graph[str]":
