@@ -1,8 +1,8 @@
 """Notes and concepts into the network of the whole garden, and a view of it into what one picture can show.
 
-A note and its translation are one node. A solid edge (`marks`) joins a note and a concept that it marks, a dashed one
-(`repeats`) a note and a concept that it only names, in either language; `links` joins notes of which one links to the
-other. No edge claims a cause.
+A note and its translation are one node. An edge `marks` joins a note and a concept that it marks, `names` a note and a
+concept that it only names, in either language; `links` joins notes of which one links to the other, and `shared`
+concepts that the same notes speak of, where these stand alone. No edge claims a cause.
 
 Nodes are called `note:SLUG` and `concept:ID` and carry `what` (`note` or `concept`), `id` and `labels`; notes also the
 `growths` and `languages` of their texts, and their `tags` as keys of every spelling.
@@ -12,20 +12,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import networkx as nx
 
 from app.content.note import Concept, Growth
 from app.garden.garden import Address, Garden
 from app.garden.names import key
-from app.language import LANGUAGES, Language, Text
+from app.language import LANGUAGES, Language, Text, other
 
 What = Literal["note", "concept"]
 MOST: Mapping[What, int] = {"concept": 50, "note": 70}
 """Nodes of a picture, the best joined of those that a view asks for: a label needs its row, a reader an overview."""
 PARTNERS = 2
 """Where concepts stand alone, each is joined to so many of those that most notes speak of together with it."""
+
+BADGE = Text("EN", "中")
+"""Of a language, beside a title that the other one lacks."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def whole(
         marked = {mark.concept for note in texts for mark in note.marks}
         for id in sorted({id for note in texts for id in named.get((note.language, slug), ())} | marked):
             if id in concepts:
-                graph.add_edge(f"note:{slug}", f"concept:{id}", kind="marks" if id in marked else "repeats")
+                graph.add_edge(f"note:{slug}", f"concept:{id}", kind="marks" if id in marked else "names")
     links = {(note.slug, aim.slug) for note, aim in garden.links() if note.slug in within and aim.slug in within}
     graph.add_edges_from(((f"note:{one}", f"note:{two}") for one, two in links), kind="links")
     return graph
@@ -104,7 +107,7 @@ def asked(graph: "nx.Graph[str]", view: View) -> "nx.Graph[str]":
         within.add(view.around)
     found: nx.Graph[str] = nx.Graph(graph.subgraph(within))
     if view.kind == "concept" and view.around is None:
-        found.add_edges_from((one, two, {"kind": "repeats"}) for one, two in _together(graph, notes, concepts))
+        found.add_edges_from((one, two, {"kind": "shared"}) for one, two in _together(graph, notes, concepts))
     return found
 
 
@@ -123,9 +126,15 @@ def pictured(graph: "nx.Graph[str]", view: View, language: Language) -> "nx.Grap
     for id in shown:
         shown.nodes[id]["kind"] = "note" if id == middle else "section" if id in inside else "concept"
         shown.nodes[id]["order"] = order.get(id, 0)
-        shown.nodes[id]["label"] = shown.nodes[id]["labels"][language]
+        shown.nodes[id]["label"] = _label(shown.nodes[id], language)
     nx.set_node_attributes(shown, _homes(shown, inside, outside), "home")
     return shown
+
+
+def _label(data: Mapping[str, Any], language: Language) -> str:
+    """Of a note without a text in this language, with a badge."""
+    label: str = data["labels"][language]
+    return label if language in data.get("languages", (language,)) else f"{label} · {BADGE[other(language)]}"
 
 
 def _best(graph: "nx.Graph[str]", what: What, first: str | None) -> list[str]:

@@ -327,7 +327,7 @@ def _node(spot: _Spot, right: float, down: float) -> Node:
 
 def _edges(graph: "nx.Graph[str]", nodes: dict[str, Node], centre: tuple[float, float]) -> Iterator[Edge]:
     """What contains first, then repetitions, then marks on top of them; each from the inner to the outer node."""
-    kinds = ["contains", "links", "repeats", "marks"]
+    kinds = ["contains", "shared", "links", "names", "repeats", "marks"]
     rank = {id: at for at, id in enumerate(nodes)}
     found = []
     for one, two in graph.edges:

@@ -1,6 +1,7 @@
 """Views of the garden's network into pictures, drawn behind the scenes: whoever asks gets what is there by then.
 
-A picture follows from its graph alone, and is kept for the next start by a digest of it.
+A picture follows from its graph alone. Those of the whole garden are kept for the next start by a digest of it; views
+are without number, and none takes longer to draw.
 """
 
 import hashlib
@@ -21,8 +22,10 @@ from app.garden.layout import Picture, place
 from app.language import Language
 
 PICTURE = "picture"
-AT_ONCE = 256
-"""Pictures that are kept in memory."""
+AT_ONCE = 64
+"""Pictures that are kept in memory, each some 300 kB."""
+WAITING = 32
+"""Pictures that may wait for being drawn: there are more views than anybody looks at, and some ask for all of them."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,16 @@ class Pictures:
         self.garden, self.concepts, self.named, self.kept = garden, concepts, named, kept
         self._whole: nx.Graph[str] | None = None
         self._drawn: LRUCache[tuple[Language, View], Future[Drawn]] = LRUCache(AT_ONCE)
+        self._used: set[str] = set()
         self._lock = Lock()
         self._hand = ThreadPoolExecutor(1, "pictures")
 
     def drawing(self, language: Language, view: View) -> Future[Drawn]:
-        """The picture once it is there; it is begun where nobody has asked for it yet."""
+        """The picture once it is there; it is begun where nobody has asked for it yet, unless too many wait."""
         with self._lock:
             if (language, view) not in self._drawn:
+                if sum(not drawing.done() for drawing in self._drawn.values()) >= WAITING:
+                    return Future()
                 self._drawn[language, view] = self._hand.submit(self._draw, language, view)
             return self._drawn[language, view]
 
@@ -72,18 +78,20 @@ class Pictures:
         near = self._whole or whole(self.garden, self.concepts, self.named(), view.around)
         wanted = asked(near, view)
         shown = pictured(wanted, view, language)
-        return Drawn(shown, len(wanted), self._picture(shown))
+        return Drawn(shown, len(wanted), self._kept(shown) if view == View() else place(shown))
 
-    def _picture(self, graph: "nx.Graph[str]") -> Picture:
+    def _kept(self, graph: "nx.Graph[str]") -> Picture:
         if self.kept is None:
             return place(graph)
         key = digest(graph)
+        self._used.add(key)
         row = self.kept.get(PICTURE, key)
         if row is not None:
             found: Picture = pickle.loads(row)
             return found
         picture = place(graph)
         self.kept.put(PICTURE, {key: pickle.dumps(picture)})
+        self.kept.prune(PICTURE, self._used)
         return picture
 
 

@@ -62,12 +62,14 @@ def routes(site: Site) -> APIRouter:
         )  # fmt: skip
         view = {
             "concepts": glossary(site, language),
-            "network": garden_network_view(site, language, drawn, lambda node: address(language, {"around": node}))
+            "network": garden_network_view(site, language, drawn, lambda node: around(site, language, node))
             if drawn is not None and nodes
             else None,
             "drawing": drawing,
-            "centre": drawn.graph.nodes[asked["around"]]["label"] if drawn is not None and asked["around"] else "",
-            "filters": filters(site, language, asked),
+            "centre": drawn.graph.nodes[asked["around"]]["labels"][language]
+            if drawn is not None and asked["around"]
+            else "",
+            "filters": () if site.still else filters(site, language, asked),
             "problems": problem_views(problems, language),
         }
         answer = page(site, request, "concepts.html", frame, view, 422 if problems else 200)
@@ -84,8 +86,8 @@ def routes(site: Site) -> APIRouter:
         view = concept_view(site, site.report.concepts[id], language)
         path = f"/concepts/{id}"
         frame = Frame(language, view.label, view.meaning, f"/{language}{path}", f"/{other(language)}{path}", "concepts")
-        around = address(language, {"around": f"concept:{id}"})
-        return page(site, request, "concept.html", frame, {"concept": view, "around": around})
+        beside = {"concept": view, "around": around(site, language, f"concept:{id}")}
+        return page(site, request, "concept.html", frame, beside)
 
     return router
 
@@ -96,7 +98,7 @@ def drawn_by_now(site: Site, language: Language, asked: Mapping[str, Any]) -> tu
         asked["kind"], asked["growth"], key(asked["tag"]) if asked["tag"] else None, asked["lang"], asked["around"]
     )
     try:
-        return site.pictures.drawing(language, view).result(PATIENCE), False
+        return site.pictures.drawing(language, view).result(None if site.copy else PATIENCE), False
     except StillDrawing:
         return None, True
 
@@ -139,6 +141,10 @@ def filters(site: Site, language: Language, asked: Mapping[str, Any]) -> tuple[t
     return tuple(
         (said, (link(name, None, words.all), *links)) for said, name, links in kinds if len(links) > 1 or asked[name]
     )
+
+
+def around(site: Site, language: Language, node: str) -> str:
+    return "" if site.still else address(language, {"around": node})
 
 
 def address(language: Language, asked: Mapping[str, Any]) -> str:

@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.content.note import Note
+from app.content.note import GROWTHS, Note
+from app.experiments.experiment import query
 from app.garden.layout import Picture, place
 from app.garden.network import network
 from app.garden.pictures import Drawn
 from app.language import Language, other
 from app.web.addresses import at, note_address
-from app.web.note_views import TAGS, OccurrenceView, occurrence_views
+from app.web.note_views import NAMES, TAGS, OccurrenceView, occurrence_views
 from app.web.site import Site
 from app.web.words import Words
+
+LINES = ("marks", "names", "links", "shared")
+SWITCHED = ("note", "concept", "names", "links", "shared")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,8 @@ class Panel:
     growth: str = ""
     lang: str = ""
     """Of the label, where that is not the page's."""
+    badge: str = ""
+    """The name of that language."""
     beside: tuple[tuple[str, str], ...] = ()
     """Label and panel of each node that it is joined to."""
     around: str = ""
@@ -52,6 +58,12 @@ class NetworkView:
     caption: str
     listed: tuple[tuple[str, tuple[str, ...]], ...]
     """The same as a list: a node, and what it is joined to."""
+    around: str = ""
+    """The address of the garden's network around the note."""
+    grown: tuple[str, ...] = ()
+    """Stages of its notes, for the legend of a garden's network."""
+    lines: tuple[str, ...] = ()
+    """Kinds of lines, for the legend."""
 
 
 def network_view(site: Site, note: Note) -> NetworkView | None:
@@ -78,7 +90,8 @@ def network_view(site: Site, note: Note) -> NetworkView | None:
     listed = tuple((one.node, tuple(dict.fromkeys(place.section for place in one.occurrences))) for one in concepts)
     kinds = ("section", "concept", "repeats")
     words = Words(note.language)
-    return NetworkView(place(graph), panels, len(panels), kinds, words.network_caption, listed)
+    around = "" if site.still else f"{at(note.language, 'concepts')}?{query({'around': f'note:{note.slug}'})}#network"
+    return NetworkView(place(graph), panels, len(panels), kinds, words.network_caption, listed, around)
 
 
 def garden_network_view(site: Site, language: Language, drawn: Drawn, around: Callable[[str], str]) -> NetworkView:
@@ -86,9 +99,19 @@ def garden_network_view(site: Site, language: Language, drawn: Drawn, around: Ca
     shown = {node: _garden_panel(site, language, drawn, node, around(node)) for node in drawn.graph}
     panels = dict(sorted(shown.items(), key=lambda item: (item[1].kind, item[1].label)))
     listed = tuple((node, tuple(label for label, _ in panel.beside)) for node, panel in panels.items())
-    kinds = ("note", "concept", "repeats", "links")
-    words = Words(language)
-    return NetworkView(drawn.picture, panels, drawn.total, kinds, words.garden_caption, listed)
+    words, graph = Words(language), drawn.graph
+    drawn_kinds = {panel.kind for panel in panels.values()} | {data["kind"] for _, _, data in graph.edges(data=True)}
+    stages = {panel.growth for panel in panels.values()}
+    return NetworkView(
+        drawn.picture,
+        panels,
+        drawn.total,
+        tuple(kind for kind in SWITCHED if kind in drawn_kinds),
+        words.garden_caption + (words.best_joined if len(graph) < drawn.total else ""),
+        listed,
+        grown=tuple(growth for growth in GROWTHS if growth in stages),
+        lines=tuple(line for line in LINES if line in drawn_kinds),
+    )
 
 
 def _garden_panel(site: Site, language: Language, drawn: Drawn, node: str, around: str) -> Panel:
@@ -109,12 +132,13 @@ def _garden_panel(site: Site, language: Language, drawn: Drawn, node: str, aroun
         node=node,
         kind=data["what"],
         id=_panel_id(node),
-        label=data["label"],
+        label=data["labels"][language],
         meaning=meaning,
         page=page,
         search=" ".join(spellings),
         growth=growth,
         lang=lang,
+        badge=NAMES[other(language)] if lang else "",
         beside=tuple(beside),
         around=around,
     )

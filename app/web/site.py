@@ -55,6 +55,11 @@ class Site:
     copy: Copy | None = None
     """None for a garden that runs."""
 
+    @property
+    def still(self) -> bool:
+        """Whether it is a copy without a garden behind it: no address with a query leads anywhere."""
+        return self.copy is not None and not self.copy.live
+
     def naming(self) -> dict[tuple[Language, str], tuple[str, ...]]:
         """The concepts that each note speaks of; reads the index."""
         return self.index().naming()

@@ -1,4 +1,5 @@
-// The concept network: typing filters its nodes, kinds are switched off, and the counter says what is left.
+// The concept network: typing filters its nodes, kinds are switched off, the counter says what is left; the lines of a
+// node stand out while it is pointed at or focused.
 for (const network of document.querySelectorAll("[data-network]")) {
   const filter = network.querySelector("[data-filter]"), counter = network.querySelector("[data-shown]");
   const nodes = [...network.querySelectorAll("[data-node]")], edges = [...network.querySelectorAll("[data-from]")];
@@ -23,6 +24,11 @@ for (const network of document.querySelectorAll("[data-network]")) {
   network.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.closest(".node")?.querySelector(".close").click();
   });
+  const light = (event) => {
+    const pressed = event.target.closest("[data-node]")?.dataset.node;
+    for (const edge of edges) edge.toggleAttribute("data-lit", [edge.dataset.from, edge.dataset.to].includes(pressed));
+  };
+  for (const kind of ["pointerover", "pointerleave", "focusin"]) network.addEventListener(kind, light);
   network.addEventListener("input", (event) => { if (!event.isComposing) update(); });
   network.addEventListener("compositionend", update);
 }

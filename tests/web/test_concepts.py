@@ -96,7 +96,25 @@ def test_nothing_like_what_was_asked_is_said(site: TestClient) -> None:
 def test_a_note_that_is_only_in_the_other_language_says_so(site: TestClient) -> None:
     page = drawn(site, "/en/concepts")
     (only,) = [one for one in page.all("a") if one.attributes.get("data-node") == "note:only"]
-    assert (only.attributes["lang"], only.attributes["aria-label"]) == ("zh-Hans", "独有")
+    assert (only.attributes["lang"], only.attributes["aria-label"]) == ("zh-Hans", "独有 · 中文")
+    assert only.text.strip() == "独有 · 中"
+    (entry,) = [one for one in page.all("div") if one.attributes.get("data-entry") == "note:only"]
+    assert entry.text.split() == ["独有", "中文rest"]
+    (own,) = [one for one in drawn(site, "/zh/concepts").all("a") if one.attributes.get("data-node") == "note:only"]
+    assert own.text.strip() == "独有"
+
+
+def test_the_legend_says_what_is_drawn_and_nothing_else(site: TestClient) -> None:
+    def legend(address: str) -> str:
+        return " ".join(drawn(site, address).one("ul", **{"class": "legend"}).text.split())
+
+    whole = "the note marks the concept the note only names it one note links to the other"
+    assert legend("/en/concepts") == f"Seedling Budding concepts {whole}"
+    assert legend("/en/concepts?kind=note") == "Seedling Budding one note links to the other"
+    assert legend("/zh/concepts?tag=warm") == "幼苗 概念 笔记标记了这个概念"  # of the Chinese text
+    assert not drawn(site, "/en/concepts?kind=concept").all("ul", **{"class": "legend"})  # no note speaks of both
+    switches = [one.attributes["value"] for one in drawn(site, "/en/concepts?kind=note").all("input", type="checkbox")]
+    assert switches == ["note", "links"]
 
 
 def test_a_concept_leads_to_the_network_around_it_and_counts_its_notes(site: TestClient) -> None:

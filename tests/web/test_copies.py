@@ -47,6 +47,9 @@ def times(out: Path) -> dict[str, int]:
     return {file.relative_to(out).as_posix(): file.stat().st_mtime_ns for file in out.rglob("*") if file.is_file()}
 
 
+FLOW = "flow:\n  label: {en: flow, zh: 流动}\n  meaning: {en: What flows., zh: 流动之物。}\n"
+
+
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy") / "notes"
@@ -247,6 +250,26 @@ def test_every_state_of_a_preset_or_a_number_has_its_files(copy: Path) -> None:
                 names = folder if state else folder.parent
                 assert (folder / "index.html").is_file()
                 assert all((names / f"{experiment.name}.{ending}").is_file() for ending in ("json", "csv", "svg", "py"))
+
+
+def test_views_of_the_network_are_those_of_the_garden_that_computes(copy: Path) -> None:
+    network = Page((copy / "en/concepts/index.html").read_text())
+    assert network.all("svg", **{"class": "network"}) and not network.all("meta", **{"http-equiv": "refresh"})
+    assert network.all("a", href=f"{LIVE}/en/concepts?kind=concept#network")
+    article = Page((copy / f"zh/{ARTICLE}/index.html").read_text())
+    assert article.all("a", href=f"{LIVE}/zh/concepts?around=note%3A{ARTICLE}#network")
+
+
+def test_a_copy_without_a_garden_behind_it_offers_no_other_view(tmp_path: Path) -> None:
+    text = "---\ngrowth: budding\n---\n# Heat\n\nIt [flows]{concept=flow}.\n"
+    notes = planted(tmp_path / "notes", heat_en=text, cold_en="# Cold\n\nFlow.\n")
+    (notes / "concepts.yaml").write_text(FLOW, encoding="utf-8")
+    assert built(tmp_path / "copy", notes).returncode == 0
+    for name in ("en/concepts", "en/concepts/flow", "en/heat"):
+        page = Page((tmp_path / "copy" / name / "index.html").read_text())
+        assert not page.all("nav", **{"class": "filters"})
+        assert not [one.text for one in page.all("a") if "around" in (one.attributes.get("href") or "around")], name
+    assert Page((tmp_path / "copy/en/concepts/index.html").read_text()).all("svg", **{"class": "network"})
 
 
 def test_nothing_of_a_draft_is_in_the_copy(copy: Path) -> None:

@@ -119,6 +119,19 @@ def test_the_network_of_the_garden_is_walked_through_by_its_links(
     assert "growth=budding" in page.url and "around=note" in page.url
 
 
+@pytest.mark.parametrize("way", ["pointer", "keyboard"])
+def test_the_lines_of_a_node_stand_out(vault: str, reader: Callable[..., Reader], way: str) -> None:
+    page = reader().open(f"{vault}/en/concepts")
+    node = page.locator('svg.network [data-kind="concept"][data-node]').nth(3)
+    name = node.get_attribute("data-node")
+    lines = page.locator(f'svg.network path:is([data-from="{name}"], [data-to="{name}"])')
+    expect(lines).not_to_have_count(0)
+    node.focus() if way == "keyboard" else node.locator("circle").hover()
+    expect(page.locator("svg.network path[data-lit]")).to_have_count(lines.count())
+    expect(lines.first).to_have_css("opacity", "1")
+    expect(page.locator("svg.network path:not([data-lit])").first).to_have_css("opacity", "0.12")
+
+
 def test_the_published_htmx_has_the_hash_that_pages_declare(
     article: str, htmx_file: Path | None, reader: Callable[..., Reader], tmp_path: Path
 ) -> None:
