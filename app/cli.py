@@ -69,7 +69,7 @@ def serve(
     log_as(settings)
     gc.disable()  # until the garden stands: of all that is made till then nothing is garbage
     if reload:
-        live = create_live(settings, say_report)
+        live = create_live(settings, Following(), reading)
         server = uvicorn.Server(listening(settings, live))
         live.stops = lambda: server.should_exit
         notes = "a garden that follows its edits"
@@ -339,6 +339,24 @@ def say_report(report: Report) -> None:
     say_warnings(report)
 
 
+class Following:
+    """Says what an edit came to: all that stops the garden, of warnings those that were not said yet."""
+
+    def __init__(self) -> None:
+        self._said: frozenset[tuple[str, str]] = frozenset()
+        self._stopped = False
+
+    def __call__(self, report: Report) -> None:
+        say_faults(report.faults)
+        if self._stopped and not report.faults:
+            note.print("[green]mended[/]")
+        found = [((fault.file, fault.what), fault) for fault in report.warnings]
+        for named, fault in found:
+            if named not in self._said:  # it may have moved to another line
+                note.print(f"[yellow]warning[/] {escape(str(fault))}")
+        self._said, self._stopped = frozenset(named for named, _ in found), bool(report.faults)
+
+
 def say_faults(faults: tuple[Fault, ...]) -> None:
     for fault in faults:
         note.print(f"[red]error[/] {escape(str(fault))}")
@@ -377,4 +395,5 @@ def log_as(settings: Settings) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
     )
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    logging.getLogger("asyncio").setLevel("WARNING")
+    for name in ("asyncio", "watchfiles"):
+        logging.getLogger(name).setLevel("WARNING")

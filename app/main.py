@@ -58,11 +58,15 @@ def create_copy(settings: Settings, report: Report, copy: Copy) -> tuple[ASGIApp
     return wired(site, Kept(0)), plan  # nothing is kept: each page is asked for once
 
 
-def create_live(settings: Settings, tell: Callable[[Report], None]) -> "Live":
-    """An application that follows the edits of the content; `tell` shows what came of each, the first time too."""
+def create_live(settings: Settings, tell: Callable[[Report], None], watch: Watch = unwatched) -> "Live":
+    """An application that follows the edits of the content; `tell` shows what came of each, the first time too.
+
+    `watch` may show how many notes are read at first.
+    """
     from app.web.reload import Live  # whoever only serves needs nobody who watches
 
-    return Live(settings, laboratory(settings), Gardener(settings).report, tell)
+    gardener = Gardener(settings)
+    return Live(settings, laboratory(settings), gardener.report(watch), gardener.report, tell)
 
 
 def laboratory(settings: Settings) -> Laboratory:

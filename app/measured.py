@@ -44,14 +44,14 @@ class Measured:
 
     @staticmethod
     def read(path: Path) -> "Measured":
-        if not path.exists():
-            return Measured()
         try:
             entries = json.loads(path.read_text(encoding="utf-8"))["records"]
             records = [Record(**entry) for entry in entries]
-        except (ValueError, KeyError, TypeError) as error:
+            return Measured({(record.experiment, _text(record.params)): record for record in records})
+        except FileNotFoundError:
+            return Measured()
+        except (OSError, ValueError, KeyError, TypeError) as error:
             return Measured(unreadable=f"{type(error).__name__}: {error}")
-        return Measured({(record.experiment, _text(record.params)): record for record in records})
 
     def record(self, experiment: Experiment, params: Params) -> Record | None:
         """Whatever code it was made with; compare its digest."""

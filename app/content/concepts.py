@@ -25,9 +25,12 @@ KEYS = ("label", "meaning", "also")
 def read_concepts(folder: Path) -> tuple[dict[str, Concept], tuple[Fault, ...]]:
     """Concepts by id, in the order of the file; no file, no concepts. One with a fault is left out."""
     path = folder / FILE
-    if not path.is_file():
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
         return {}, ()
-    data = path.read_bytes()
+    except OSError as error:
+        return {}, (Fault(FILE, 1, f"this cannot be opened ({error.strerror})"),)
     try:
         read = entries(data.decode())
     except UnicodeDecodeError as error:

@@ -6,20 +6,25 @@ load their page again where its bytes have changed; faults are shown in all of t
 
 import asyncio
 import contextlib
+import functools
 import gc
 import json
+import time
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 from pathlib import Path
 
+import structlog
+from fastapi.dependencies import models
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from watchfiles import Change, awatch
+from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from app.checks import Report
+from app.content.files import SKIPPED
 from app.laboratory import Laboratory
 from app.settings import Settings, shipped
 from app.web.application import measure_again, open_site, wired
@@ -33,9 +38,13 @@ from app.web.words import Words
 EVENTS, SCRIPT = "/api/reload", "/api/reload.js"
 REST, PATIENCE = 20, 200
 """Milliseconds without another change after which an edit is taken up, and after which it is in any case."""
+GLANCE = 1000
+"""Milliseconds after which it is looked whether the folder is still the one that is watched."""
 PULSE = 0.3
 """Seconds after which a stream looks whether the server stops."""
 UNKEPT = {"Cache-Control": "no-store"}
+
+log = structlog.get_logger()
 
 
 class Live:
@@ -45,32 +54,37 @@ class Live:
         self,
         settings: Settings,
         laboratory: Laboratory,
+        report: Report,
         regrow: Callable[[], Report],
         tell: Callable[[Report], None],
     ) -> None:
-        """`regrow` reads the folder again, `tell` shows the author what came of it."""
+        """The report is the first; `regrow` reads the folder again, `tell` shows the author what came of it."""
         self.settings, self.laboratory = settings, laboratory
         self.regrow, self.tell = regrow, tell
         self.stops: Callable[[], bool] = lambda: False
         """Whether the server is about to stop, so that open streams end; whoever runs it says so."""
         self.site: Site | None = None
         self.app: ASGIApp = self._only_faults
-        self.edits = 0
+        self.edits = time.time_ns() // 1_000_000
+        """The number of the last one, which another start of the program does not give again."""
         self.faults: tuple[str, ...] = ()
         self._kept = Kept(settings.page_cache * (1 << 20))
         self._news = asyncio.Event()
         self._stage = Starlette(lifespan=self._running)
-        self.take(regrow())
+        self.take(report)
 
     def take(self, report: Report) -> None:
         """The garden of this report where it has no faults; else the last one goes on."""
-        self.faults = tuple(map(str, report.faults))
-        if not self.faults:
+        if not report.faults:
             self.site = open_site(self.settings, report, self.laboratory, before=self.site, live=True)
             self._kept = Kept(self.settings.page_cache * (1 << 20))
             self.app = wired(self.site, self._kept)
-        self.edits += 1
+            _let_go()
         self.tell(report)
+        self._announce(tuple(map(str, report.faults)))
+
+    def _announce(self, faults: tuple[str, ...]) -> None:
+        self.edits, self.faults = self.edits + 1, faults
         news, self._news = self._news, asyncio.Event()
         news.set()
 
@@ -129,6 +143,7 @@ class Live:
     async def _running(self, _: Starlette) -> AsyncIterator[None]:
         self.laboratory.start()
         watching = asyncio.ensure_future(self._watch())
+        watching.add_done_callback(_ended)
         try:
             yield
         finally:
@@ -136,21 +151,72 @@ class Live:
             self.laboratory.close()
 
     async def _watch(self) -> None:
-        folder = self.settings.content.resolve()
         behind = asyncio.ensure_future(self._behind())
-        async for _ in awatch(folder, watch_filter=partial(_seen, folder), step=REST, debounce=PATIENCE):
-            report = await asyncio.to_thread(self.regrow)
-            behind.cancel()
-            self.take(report)
+        async for _ in _edits(self.settings.content):
+            try:
+                report = await asyncio.to_thread(self.regrow)
+                behind.cancel()
+                self.take(report)
+            except Exception as error:  # a bug, or a folder that changed under it: shown, and the next edit is followed
+                log.exception("the notes could not be read again")
+                self._announce((f"{type(error).__name__}: {error}",))
+                continue
             behind = asyncio.ensure_future(self._behind())
 
     async def _behind(self) -> None:
         """What a garden needs that no page waits for."""
         if self.site is not None:
-            gc.freeze()
-            gc.enable()
+            if not gc.isenabled():
+                gc.freeze()  # the first garden; what is frozen is kept for ever, and later ones come and go
+                gc.enable()
             await asyncio.to_thread(self.site.index)
             await measure_again(self.site, self._kept)
+
+
+def _let_go() -> None:
+    """FastAPI remembers what kind of function a route is, and with the routes of many applications their gardens."""
+    for known in vars(models).values():
+        if isinstance(known, functools._lru_cache_wrapper):
+            known.cache_clear()
+
+
+async def _edits(content: Path) -> AsyncIterator[None]:
+    """One for each edit, and one when a watch begins, which has seen nothing of what came before.
+
+    A watch begins anew where the folder is another one than before, or was away.
+    """
+    while True:
+        while (watched := _identity(content)) is None:
+            await asyncio.sleep(GLANCE / 1000)
+        folder, begins = content.resolve(), True
+        seen = functools.partial(_seen, folder)
+        changes = awatch(
+            folder, watch_filter=seen, step=REST, debounce=PATIENCE, rust_timeout=GLANCE, yield_on_timeout=True
+        )
+        try:
+            async for found in changes:
+                if _identity(content) != watched:
+                    break
+                if found or begins:
+                    begins = False
+                    yield None
+        except* (WatchfilesRustInternalError, FileNotFoundError):
+            pass  # a name that is no text, or a folder that has gone at this moment
+        await asyncio.sleep(REST / 1000)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Of the folder that lies there now; None when there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _ended(watching: asyncio.Task[None]) -> None:
+    if not watching.cancelled() and (error := watching.exception()):
+        log.error("edits are no longer followed", exc_info=error)
 
 
 async def _disconnected(receive: Receive) -> None:
@@ -160,4 +226,4 @@ async def _disconnected(receive: Receive) -> None:
 
 def _seen(folder: Path, _: Change, path: str) -> bool:
     """Hidden files and folders are no part of a garden."""
-    return not any(part.startswith(".") for part in Path(path).relative_to(folder).parts)
+    return not any(part.startswith(".") or part in SKIPPED for part in Path(path).relative_to(folder).parts)

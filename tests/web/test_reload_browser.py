@@ -1,5 +1,6 @@
 """`serve --reload` in a real browser: what an author writes appears, and nothing else moves."""
 
+import gc
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from app.main import create_live
+from app.settings import Settings
 from tests.conftest import Reader, served
 from tests.web.visits import planted
 
@@ -156,3 +160,77 @@ def test_no_page_follows_anything_where_it_was_not_asked_for(tmp_path: Path) -> 
         for path in ("/api/reload", "/api/reload.js"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(address + path)
+
+
+def test_a_paragraph_on_the_screen_stays_there(author: Author, reader: Callable[..., Reader]) -> None:
+    """Also where the words above it are of the same section, and what was unfolded stays so."""
+    folded = "> [!note]- Folded\n> Inside.\n\n"
+    author.write("heat.en.md", folded + NOTE.replace("First words.", "First again."))
+    author.until("/en/heat", "First again.")
+    page = reader().open(f"{author.address}/en/heat")
+    page.get_by_text("Folded").click()
+    one = page.get_by_text("Paragraph 40 of").first
+    one.evaluate("one => scrollTo({ top: one.getBoundingClientRect().top + scrollY - 200, behavior: 'instant' })")
+    before = one.evaluate("one => one.getBoundingClientRect().top")
+    author.write("heat.en.md", folded + NOTE.replace("Paragraph 30 of", "Much more. " * 400 + "\n\nParagraph 30 of", 1))
+    expect(page.locator("main")).to_contain_text("Much more.")
+    expect(page.get_by_text("Inside.")).to_be_visible()
+    deadline = time.monotonic() + 10
+    while abs(one.evaluate("one => one.getBoundingClientRect().top") - before) > 2:
+        assert time.monotonic() < deadline, "the page lost its place"
+
+
+def test_a_note_that_was_away_for_a_while_comes_back_in_its_place(
+    author: Author, reader: Callable[..., Reader]
+) -> None:
+    page = reader().open(f"{author.address}/en/heat")
+    page.locator("#flow").evaluate("one => one.scrollIntoView({ behavior: 'instant' })")
+    before = page.evaluate("scrollY")
+    (author.content / "heat.en.md").rename(author.content / ".away")
+    expect(page).to_have_title("Nothing grows at this address · Perennial")
+    (author.content / ".away").rename(author.content / "heat.en.md")
+    expect(page.locator("#flow")).to_have_count(1)
+    deadline = time.monotonic() + 10
+    while abs(page.evaluate("scrollY") - before) > 2:
+        assert before > 500 and time.monotonic() < deadline, "the page lost its place"
+
+
+def test_hidden_pages_let_the_others_load(author: Author, reader: Callable[..., Reader]) -> None:
+    """A browser opens six connections to a site; a page that follows holds one of them."""
+    context = reader().context
+    context.add_init_script("Object.defineProperty(document, 'hidden', { get: () => !window.looked, set() {} })")
+    pages = [context.new_page() for _ in range(8)]
+    for page in pages:
+        page.goto(f"{author.address}/en/heat")
+    author.write("heat.en.md", "# Heat\n\nNews.\n")
+    author.until("/en/heat", "News.")
+    expect(pages[0].locator("main")).not_to_contain_text("News.")
+    pages[0].evaluate("window.looked = true; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(pages[0].locator("main")).to_contain_text("News.")
+
+
+def test_no_name_and_no_move_of_the_folder_ends_the_watch(author: Author) -> None:
+    Path(os.fsdecode(os.fsencode(author.content) + b"/\xff.md")).write_text("# No text", encoding="utf-8")
+    (author.content / "concepts.yaml").mkdir()
+    time.sleep(0.5)
+    (author.content / "concepts.yaml").rmdir()
+    author.write("heat.en.md", "# Heat\n\nAfter the name.\n")
+    author.until("/en/heat", "After the name.")
+    away = author.content.rename(author.content.with_name("away"))
+    (away / "heat.en.md").write_text("# Heat\n\nWritten meanwhile.\n", encoding="utf-8")
+    time.sleep(1.5)
+    assert "After the name." in author.get("/en/heat")
+    away.rename(author.content)
+    author.until("/en/heat", "Written meanwhile.")
+    author.write("heat.en.md", "# Heat\n\nAfter the move.\n")
+    author.until("/en/heat", "After the move.")
+
+
+def test_gardens_before_an_edit_are_given_up(tmp_path: Path) -> None:
+    content = planted(tmp_path / "notes", heat_en="# Heat\n\nWarm.\n")
+    live = create_live(Settings(content=content), lambda report: None)
+    assert live.site is not None
+    first = weakref.ref(live.site)
+    live.take(live.regrow())
+    gc.collect()
+    assert first() is None
