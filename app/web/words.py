@@ -71,7 +71,7 @@ WORDS: dict[str, Text] = {
     "legend": Text("What is drawn how", "图例"),
     "kind_links": Text("links", "链接"),
     "by_kind": Text("Kind", "种类"),
-    "beside": Text("Joined to", "与之相连"),
+    "beside": Text("In this picture joined to", "图中与之相连"),
     "around_this": Text("the network around it", "只看它周围"),
     "in_garden": Text("This note in the network of the garden", "在花园的网络中看这篇笔记"),
     "whole_network": Text("the whole network", "看整个网络"),
