@@ -23,7 +23,7 @@ from app.language import Language
 
 PICTURE = "picture"
 AT_ONCE = 64
-"""Pictures that are kept in memory, each some 300 kB."""
+"""Pictures that are kept in memory, each some 300 to 500 kB where a garden is large."""
 WAITING = 32
 """Pictures that may wait for being drawn: there are more views than anybody looks at, and some ask for all of them."""
 
