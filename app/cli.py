@@ -376,3 +376,7 @@ def log_as(settings: Settings) -> None:
     )
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     logging.getLogger("asyncio").setLevel("WARNING")
+
+
+if __name__ == "__main__":
+    main()

@@ -300,3 +300,8 @@ def test_the_version_is_printed() -> None:
 def test_every_command_says_what_it_does(name: str) -> None:
     assert name in command("--help").stdout
     assert command(name, "--help").exit_code == 0
+
+
+def test_the_module_is_the_command_too() -> None:
+    told = subprocess.run([sys.executable, "-m", "app.cli", "version"], capture_output=True, text=True, cwd=ROOT)
+    assert (told.returncode, told.stdout.strip()) == (0, __version__)
