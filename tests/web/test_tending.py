@@ -260,6 +260,19 @@ def test_an_alias_is_proposed_only_where_it_would_lead(tmp_path: Path) -> None:
     assert "aliases" not in main
 
 
+def test_a_note_that_links_very_often_is_quoted_ten_times(tmp_path: Path) -> None:
+    often = "\n\n".join(f"Sentence {number} leads to [[heat]]." for number in range(12))
+    client = garden(planted(tmp_path / "content", heat_en="# Heat\n", often_en=often))
+    section = read(client, "/en/heat").one("section", **{"class": "backlinks"})
+    assert "Sentence 9 leads" in section.text and "Sentence 10 leads" not in section.text
+    assert "More sentences there that link here: 2" in section.text
+
+
+def test_no_id_of_a_text_shown_in_another_holds_a_space(tmp_path: Path) -> None:
+    client = garden(planted(tmp_path / "content", heat_en="![[two words]]\n", **{"two words_en": "Some text. ^x\n"}))
+    assert 'id="two-words-block-x"' in client.get("/en/heat").text
+
+
 def test_what_was_asked_for_and_not_found_is_told_with_the_alias_that_mends_it(tmp_path: Path) -> None:
     content = planted(
         tmp_path / "content",
