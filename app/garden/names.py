@@ -17,6 +17,8 @@ LONGEST = 100
 """Characters of a wanted name that are looked at."""
 COMMON = 400
 """A pair of characters in more names than this tells nothing apart."""
+TELLING = 3
+"""Bytes in UTF-8 from which a part of a name tells it from others: three Latin letters, or one Han character."""
 ALIKE, LIKELY = 0.5, 0.65
 """The least likeness (difflib's ratio) of a name that is offered, and of one that was probably meant."""
 
@@ -67,7 +69,7 @@ class Names:
             matcher.set_seq1(found[:LONGEST])
             if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
                 yield found, matcher.ratio()
-        for found in self.slugs:
+        for found in self.slugs if len(wanted.encode()) >= TELLING else ():
             if wanted in found:
                 yield found, 1 + len(wanted) / len(found)
 

@@ -43,6 +43,10 @@ class StaleView:
     """The section's, where the notice does not stand below its heading."""
 
 
+SENTENCES = 10
+"""Of one note that are shown below another; an index may link to a note a thousand times."""
+
+
 @dataclass(frozen=True)
 class BacklinkView:
     """A note that links to the page's, in the page's language or the other one."""
@@ -54,7 +58,9 @@ class BacklinkView:
     badge: str
     """The short name of its language where that is not the page's."""
     sentences: tuple[str, ...]
-    """Those that link; an empty one stands for showing the text itself."""
+    """The first that link; an empty one stands for showing the text itself."""
+    more: int
+    """Sentences that link and are not among them."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,7 @@ class PageContext:
 
     @property
     def prefix(self) -> str:
-        return "" if self.home is self.page else f"{self.home.slug}-"
+        return "" if self.home is self.page else f"{'-'.join(self.home.slug.split())}-"  # no id may hold a space
 
     def link(self, target: str, section: str | None) -> LinkTo | None:
         garden = self.site.report.garden
@@ -230,9 +236,10 @@ def backlink_views(site: Site, note: Note) -> tuple[BacklinkView, ...]:
             citing.growth,
             TAGS[citing.language],
             SHORT[citing.language] if citing.language != note.language else "",
-            tuple(dict.fromkeys(sentences)),
+            sentences[:SENTENCES],
+            len(sentences[SENTENCES:]),
         )
-        for citing, sentences in shown
+        for citing, sentences in ((citing, tuple(dict.fromkeys(found))) for citing, found in shown)
     )
 
 

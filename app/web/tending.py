@@ -125,6 +125,7 @@ class Ailment:
 
 
 LIKELY = r"(?:; did you mean '(?P<likely>.*)'\?)?"
+OTHER = "odd"
 AILMENTS = tuple(
     Ailment(kind, re.compile(pattern, re.DOTALL), chinese)
     for kind, pattern, chinese in (
@@ -160,10 +161,32 @@ AILMENTS = tuple(
         ("unreadable", r"this LaTeX cannot be read: .*", "有一处 LaTeX 公式无法读取，按代码显示"),
         ("unreadable", r"this comment does not end, .*", "有一处注释没有结束，其后的内容都没有显示"),
         ("unreadable", r"there is no file '(?P<name>.*)' (?:in|beside) .*", "找不到文件“{name}”"),
+        ("unreadable", r"cannot be opened \(.*", "无法打开，因此没有收入"),
+        (
+            "unreadable",
+            r"'(?P<name>.*)' is shown by Obsidian only; .*",
+            "“{name}”只有 Obsidian 能显示；请在旁边放一张它的图，命名为“{name}.svg”",
+        ),
+        (
+            OTHER,
+            r"'!\[\[(?P<name>.*)\]\]' is shown as a link here; .*",
+            "“![[{name}]]”在这里只显示为链接；要引入正文，请让它独占一行，不放在列表或引文里",
+        ),
+        (
+            OTHER,
+            r"the link '\[\[(?P<name>.*)\]\]' stands inside another link, .*",
+            "“[[{name}]]”写在另一个链接里，因此只显示文字；请去掉其中一个链接",
+        ),
+        (OTHER, r"this block names no experiment, .*", "这个代码块没有写明实验，因此按代码显示"),
+        (
+            OTHER,
+            r"the block '\^(?P<name>.*)' is already in line (?P<line>\d+); .*",
+            "块“^{name}”在第 {line} 行已经用过；请给这一块换个名字",
+        ),
+        (OTHER, r"the name of this file cannot be printed, .*", "文件名里有无法显示的字符，因此没有收入；请换个名字"),
     )
 )
-OTHER = "odd"
-KINDS = (*dict.fromkeys(ailment.kind for ailment in AILMENTS), OTHER)
+KINDS = (*dict.fromkeys(ailment.kind for ailment in AILMENTS if ailment.kind != OTHER), OTHER)
 DIFFERS_HERE = Text("the text says {}; here it comes out as {}", "文中写的是 {}；此处得到 {}")
 
 
@@ -185,7 +208,10 @@ class Symptom:
 
 @dataclass(frozen=True)
 class MissedView:
-    """An address that was asked for and not found, and the alias that would lead to a note."""
+    """An address that was asked for and not found, the note that was probably meant, and the alias that leads there.
+
+    No alias does where that note is in the other language only: it leads to the note in its own.
+    """
 
     path: str
     times: int
@@ -290,7 +316,7 @@ class Doctor:
             if near:
                 note = near[0]
                 named = note.language if note.language != language else ""
-                alias = MARKDOWN.sub("", rest.strip("/"))
+                alias = MARKDOWN.sub("", rest.strip("/")) if note.language == asked else ""
                 yield MissedView(path, times, alias, note.title, note_address(note), note.file, named)
             else:
                 yield MissedView(path, times, "", "", "", "", "")

@@ -148,6 +148,7 @@ WORDS: dict[str, Text] = {
     "wrong_address": Text("The address asks for something that is not on this page:", "地址里有本页没有的东西："),
     "no_such_embed": Text("no experiment on this page has that name", "本页没有叫这个名字的实验"),
     "backlinks": Text("Notes that link here", "链接到本页的笔记"),
+    "more_sentences": Text("More sentences there that link here: {}", "该文另有 {} 句链接到这里"),
     "shown_there": Text("shows this text, or a part of it, in its own", "在文中引入了这里的内容"),
     "history": Text("history", "修改历史"),
     "history_of": Text("History: {}", "修改历史：{}"),

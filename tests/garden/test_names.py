@@ -59,3 +59,10 @@ def test_a_single_han_character_is_enough() -> None:
 def test_anything_may_be_asked_for(name: str) -> None:
     assert Names({}).nearest(name) == {}
     assert set(Names({"momentum": "momentum"}).nearest(name)) <= {"momentum"}
+
+
+def test_a_letter_or_two_inside_a_name_do_not_mean_it() -> None:
+    names = Names({"note-search": "note-search", "动量": "动量"})
+    assert names.likely("c") is None and names.likely("se") is None
+    assert names.likely("search") == "note-search"
+    assert names.likely("动") == "动量"

@@ -237,6 +237,42 @@ def test_the_shipped_garden_knows_every_kind_of_its_warnings(site: TestClient) -
     assert 'href="/en/health"' in site.get("/en/").text
 
 
+def test_what_a_vault_writes_its_own_way_is_said_in_chinese_too(tmp_path: Path) -> None:
+    content = planted(
+        tmp_path / "content",
+        **{"a b_en": "Words ^x\n\nMore words ^x\n", "far_en": "# Far\n"},
+        odd_en='See ![[far]], <a href="https://example.org/">a [[far]]</a>, ![[plan.canvas]]\n\n```widget\n```\n',
+    )
+    page = read(garden(content), "/zh/health")
+    groups = {one.attributes["aria-label"]: one.text for one in page.all("section")}
+    assert "“![[far]]”在这里只显示为链接" in groups["其他提醒"]
+    assert "“[[far]]”写在另一个链接里" in groups["其他提醒"]
+    assert "这个代码块没有写明实验" in groups["其他提醒"]
+    assert "块“^x”在第 1 行已经用过" in groups["其他提醒"]
+    assert "“plan.canvas”只有 Obsidian 能显示" in groups["无法读取的内容"]
+
+
+def test_an_alias_is_proposed_only_where_it_would_lead(tmp_path: Path) -> None:
+    client = garden(planted(tmp_path / "content", readme_en="# Read me\n", **{"温度_zh": "# 温度\n"}))
+    assert client.get("/zh/readme").status_code == 404
+    main = read(client, "/zh/health").one("main").text
+    assert re.search(r"/zh/readme 1 次\s*可能是指：Read me", main)
+    assert "aliases" not in main
+
+
+def test_a_note_that_links_very_often_is_quoted_ten_times(tmp_path: Path) -> None:
+    often = "\n\n".join(f"Sentence {number} leads to [[heat]]." for number in range(12))
+    client = garden(planted(tmp_path / "content", heat_en="# Heat\n", often_en=often))
+    section = read(client, "/en/heat").one("section", **{"class": "backlinks"})
+    assert "Sentence 9 leads" in section.text and "Sentence 10 leads" not in section.text
+    assert "More sentences there that link here: 2" in section.text
+
+
+def test_no_id_of_a_text_shown_in_another_holds_a_space(tmp_path: Path) -> None:
+    client = garden(planted(tmp_path / "content", heat_en="![[two words]]\n", **{"two words_en": "Some text. ^x\n"}))
+    assert 'id="two-words-block-x"' in client.get("/en/heat").text
+
+
 def test_what_was_asked_for_and_not_found_is_told_with_the_alias_that_mends_it(tmp_path: Path) -> None:
     content = planted(
         tmp_path / "content",
