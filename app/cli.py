@@ -36,6 +36,7 @@ from app.laboratory import data, timed
 from app.language import Language, other
 from app.main import INDEX, Gardener, create_app, create_live
 from app.settings import Settings
+from app.traces import recorder_source
 from app.web.queries import texts
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
@@ -219,6 +220,12 @@ def run(
         raise typer.Exit(2) from None
     chosen = EXPERIMENTS[experiment]
     typer.echo(json.dumps(data(chosen, params, timed(chosen, params)), ensure_ascii=False, indent=1))
+
+
+@app.command()
+def recorder() -> None:
+    """Print recorder.py, which records a training run: perennial recorder > recorder.py"""
+    sys.stdout.buffer.write(recorder_source())
 
 
 @app.command()
