@@ -4,14 +4,14 @@ Both are read once, step by step; where the lines of a step are the same bytes t
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from app.errors import Incomparable
-from app.traces.hints import Evidence, Hint, hints
+from app.traces.hints import Evidence, Hint, hints, rates
 from app.traces.lines import Watch
-from app.traces.run import HEAD, Record, Run, Step, parsed
+from app.traces.run import Record, Run, Step, parsed
 from app.traces.schema import STAGES
 from app.traces.stages import (
     LEVELS,
@@ -21,6 +21,7 @@ from app.traces.stages import (
     Records,
     Tolerances,
     compare_step,
+    event_of,
     read_step,
     worse,
 )
@@ -103,13 +104,17 @@ class _Walk:
     ids: Counter[int | str] = field(default_factory=Counter)
     """How often A had an id more than B; those that are even are left out."""
     has_ids: bool = False
-    too_many: bool = False
+    ids_over: bool = False
     recent: deque[list[bytes]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     steps: int = 0
     only: Counter[str] = field(default_factory=Counter)
     records: int = 0
-    before: tuple[bool, bool] = (False, False)
-    """Whether weights, and optimizer state, after the step before are known to be bitwise equal."""
+    before: bool = False
+    """Whether the weights after the step before are known to be bitwise equal."""
+    rates_part: bool = False
+    """Whether the learning rates of this step differ."""
+    cut: bool = False
+    """Whether ranks or micro-batches are cut in another way on the two sides."""
 
     def done(self, floor: Comparison | None, watch: Watch | None) -> Comparison:
         _check(self.a, self.b)
@@ -124,34 +129,55 @@ class _Walk:
 
     def _step(self, a: Step, b: Step) -> None:
         self.records += sum(len(part.lines) + len(part.after) for part in b.parts.values())
-        whole = self.a.world != self.b.world
         if a == b:
-            self._same(a)
-        else:
+            for part in a.parts.values():
+                self._same(part.lines)
+            self.before = "weights" in self.levels
+            self.rates_part = False
+        elif self.first is None:
             ours, theirs = read_step(a), read_step(b)
-            whole = whole or ours.micros() != theirs.micros()
-            self._count(ours, theirs)
-            self._found(compare_step(a.number, ours, theirs, self.tolerances, whole), ours, theirs, a.number)
-        self.recent.append([line for part in a.parts.values() for line in part.lines if b'"batch"' in line[:20]])
+            self._unlike(a.number, ours, theirs)
+        else:
+            self._past(a, b)
+        if self.first is None:
+            self.recent.append(_batches(a))
+        else:
+            near = self.first.stage == "batch" and a.number <= self.first.step + REMEMBERED
+            batches = [record for line in _batches(a) if near and (record := parsed(line)) is not None]
+            self.evidence.go_on(a.number, batches, self.rates_part)
 
-    def _same(self, step: Step) -> None:
-        """Every line is the same bytes."""
-        for part in step.parts.values():
-            for line in part.lines:
-                head = HEAD.match(line)
-                record = None if head else parsed(line)
-                event = head[1].decode() if head else record["event"] if record else ""
-                if event == "batch" and b'"ids"' in line:
-                    self.has_ids = True
-                if event in LEVELS and _tells(event, line):
-                    self.levels.setdefault(event, "bitwise")
-        known = {event: event in self.levels for event in ("weights", "optimizer")}
-        if known["weights"]:
-            self.levels.setdefault("update", "bitwise")
-        self.before = (known["weights"], True)
+    def _past(self, a: Step, b: Step) -> None:
+        """Past the first difference only what can still change the result is parsed."""
+        known: set[bytes] = set()
+        if not self.cut and a.parts.keys() == b.parts.keys():
+            known = {line for rank in a.parts for line in set(a.parts[rank].lines) & set(b.parts[rank].lines)}
+            self._same(known)
+        settled = {stage for stage, level in self.levels.items() if level == "different"} - {"batch", "control"}
+        if self.cut:
+            settled.clear()
+        elif self.ids_over:
+            settled |= {"batch"} & {stage for stage, level in self.levels.items() if level == "different"}
+        self._unlike(a.number, read_step(a, settled, known), read_step(b, settled, known))
+
+    def _unlike(self, number: int, a: Records, b: Records) -> None:
+        self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
+        self._count(a, b)
+        self._found(compare_step(number, a, b, self.tolerances, self.cut), a, b, number)
+        self.rates_part = rates(a) != rates(b)
+
+    def _same(self, lines: Iterable[bytes]) -> None:
+        """Lines that are the same bytes on both sides."""
+        for line in lines:
+            event = event_of(line)
+            if event == "batch" and b'"ids"' in line:
+                self.has_ids = True
+            if event not in self.levels and event in LEVELS and _tells(event, line):
+                self.levels[event] = "bitwise"
+                if event == "weights":
+                    self.levels.setdefault("update", "bitwise")
 
     def _found(self, found: list[Found], a: Records, b: Records, number: int) -> None:
-        found = [*found, *self._update(found, a, b, number)]
+        found = [*found, *self._update(found, number)]
         for one in found:
             self.levels[one.stage] = worse(self.levels.get(one.stage, "bitwise"), one.level)
             if one.level != "bitwise":
@@ -163,35 +189,38 @@ class _Walk:
             if not earlier:
                 past = [record for step in self.recent for record in map(parsed, step) if record is not None]
                 self.evidence.begin(parted, a, b, past, self.b.resumes)
-        if self.first is not None:
-            self.evidence.go_on(number, a, b)
-        states = {one.stage: one.level == "bitwise" for one in found if one.step == number}
-        self.before = (states.get("weights", False), states.get("optimizer", True))
+        ends = [one.level for one in found if one.stage == "weights" and one.step == number]
+        self.before = bool(ends) and all(level == "bitwise" for level in ends)
 
-    def _update(self, found: list[Found], a: Records, b: Records, number: int) -> Iterator[Found]:
-        """The update itself parts where all that goes into it is equal and what comes out is not."""
-        own = {(one.stage, one.part): one for one in found if one.step == number and one.phase == 1}
-        after, control = own.get(("weights", 0)), own.get(("control", 0))
-        grad = own.get(("grad", 1))
-        if after is None or control is None or grad is None or not all(self.before):
-            return
-        if control.level == grad.level == "bitwise" and _parameters_part(after):
-            yield Found("update", number, 0, after.rank, 1, 0, "different", after.a, after.b)
-        elif after.level == "bitwise":
-            yield Found("update", number, 0, after.rank, 1, 0, "bitwise", after.a, after.b)
+    def _update(self, found: list[Found], number: int) -> Iterator[Found]:
+        """The update itself parts where the weights before are equal and those after are not.
+
+        Gradient and control come before it in causal order; where they were not recorded, nothing is said.
+        """
+        own = {(one.stage, max(one.part, 0)): one for one in found if one.step == number and one.phase == 1}
+        after = own.get(("weights", 0))
+        if self.before and after is not None and ("control", 0) in own and ("grad", 1) in own:
+            level = after.level if after.a.get("digest") != after.b.get("digest") else "bitwise"
+            yield Found("update", number, 0, after.rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
         for records, sign in ((a, 1), (b, -1)):
             for batch in records.of("batch"):
                 ids = batch.get("ids")
-                if not isinstance(ids, list) or self.too_many:
+                if not isinstance(ids, list) or self.ids_over:
                     continue
                 self.has_ids = True
                 for one in ids:
-                    self.ids[one] += sign
-        for one in [one for one, count in self.ids.items() if not count]:
+                    if isinstance(one, int | str):
+                        self._tally(one, sign)
+        self.ids_over = self.ids_over or len(self.ids) > MOST_IDS
+
+    def _tally(self, one: int | str, sign: int) -> None:
+        count = self.ids[one] + sign
+        if count:
+            self.ids[one] = count
+        else:
             del self.ids[one]
-        self.too_many = self.too_many or len(self.ids) > MOST_IDS
 
     def _result(self, floor: Comparison | None) -> Comparison:
         rungs = [stage for stage in STAGES if stage != "env"]
@@ -199,7 +228,7 @@ class _Walk:
         known = [stage.level for stage in stages if stage.level != "not_recorded"]
         place = None if self.first is None else _place(self.first)
         noise = None if floor is None else _noise(floor, self.first)
-        counted = self.has_ids and not self.too_many
+        counted = self.has_ids and not self.ids_over
         return Comparison(
             level=max(known, key=ORDER.index, default="not_recorded"),
             first_difference=place,
@@ -235,6 +264,10 @@ def _met(a: Iterator[Step], b: Iterator[Step], only: Counter[str]) -> Iterator[t
         only[side] += (head is not None) + sum(1 for _ in rest)
 
 
+def _batches(step: Step) -> list[bytes]:
+    return [line for part in step.parts.values() for line in part.lines if event_of(line) == "batch"]
+
+
 def _check(a: Run, b: Run) -> None:
     ours, theirs = _shapes(a.model), _shapes(b.model)
     if ours and theirs and ours != theirs:
@@ -251,10 +284,6 @@ def _shapes(model: Record) -> dict[str, Any]:
 def _tells(event: str, line: bytes) -> bool:
     """Whether a line that is equal to another shows its stage to be equal: norms alone do not."""
     return b'"digest"' in line if event in ("forward", "grad", "weights", "optimizer") else event != "update"
-
-
-def _parameters_part(after: Found) -> bool:
-    return after.level == "different" and after.a.get("digest") != after.b.get("digest")
 
 
 def _place(first: Found) -> Place:

@@ -1,7 +1,7 @@
 """What was found around the first difference into the known signatures that fit it: hints, never the cause."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,11 +30,12 @@ class Evidence:
     def begin(self, first: Found, a: Records, b: Records, past: Sequence[Record], resumes: Sequence[Record]) -> None:
         self.first, self.a, self.b, self.past, self.resumes = first, a, b, past, resumes
 
-    def go_on(self, number: int, a: Records, b: Records) -> None:
+    def go_on(self, number: int, batches: Iterable[Record], rates: bool) -> None:
+        """A step from the first difference on: A's batches, and whether the learning rates differ."""
         self.steps += 1
-        self.rates += _rates(a) != _rates(b)
-        if self.first is not None and self.first.stage == "batch" and 0 < number - self.first.step <= 64:
-            self.later |= {one for batch in a.of("batch") for one in _ids(batch)}
+        self.rates += rates
+        if self.first is not None and number > self.first.step:
+            self.later |= {one for batch in batches for one in _ids(batch)}
 
     def at(self, stage: str) -> bool:
         return self.first is not None and self.first.stage == stage
@@ -550,7 +551,7 @@ def _ids(batch: Record) -> list[int | str]:
     return [one for one in ids if isinstance(one, int | str)] if isinstance(ids, list) else []
 
 
-def _rates(records: Records) -> list[Any]:
+def rates(records: Records) -> list[Any]:
     return [_rates_of(one) for one in records.of("control")]
 
 

@@ -21,7 +21,9 @@ DIGEST = "wrapping-sum-1"
 
 HEAD = re.compile(rb'\{"event": ?"(\w+)", ?"step": ?(\d+)')
 """How nearly every line begins; what it matches need not be parsed to know its step."""
-MARKS = (b'"trace"', b'"resume"', b'"batch"', b'"model"')
+PLAIN = b'{"event":"'
+TURNS = {b"trace", b"resum", b"model", b'env",'}
+"""First five letters of the events at which the course of a file turns."""
 
 
 @dataclass
@@ -132,13 +134,8 @@ class _Mark:
 def _marks(path: Path) -> Iterator[_Mark]:
     rank, number, torn, begun = -1, 0, 0, False
     for number, line in enumerate(lines(path), 1):
-        if rank >= 0 and HEAD.match(line) and line.endswith(b"}") and b'"resume"' not in line[:20]:
-            if torn:
-                raise Unreadable(f"{path}:{torn}: not a line of JSON with an event")
-            if not begun and line.startswith((b'{"event":"batch"', b'{"event": "batch"')):
-                begun = True
-                yield _Mark(path, number, rank, "batch", {})
-            continue
+        if begun and not torn and line[:10] == PLAIN and line[10:15] not in TURNS and line[-1:] == b"}":
+            continue  # as nearly all are
         record = parsed(line)
         if rank < 0:
             _check_head(path, record)
@@ -223,16 +220,27 @@ def _parts(spans: Sequence[Span], watch: Watch | None) -> Iterator[tuple[int, Pa
 
 
 def _kept(path: Path, spans: list[Span], watch: Watch | None) -> Iterator[tuple[Span, int, bytes]]:
-    turn = 0
+    """The lines that belong to the run and to a step."""
+    turn, span, known, step = 0, spans[0], b"", 0
     for number, line in enumerate(lines(path, watch), 1):
-        while turn < len(spans) and number >= spans[turn].end:
-            turn += 1
-        if turn == len(spans) or number < spans[turn].first:
+        if number >= span.end:
+            while turn < len(spans) and number >= spans[turn].end:
+                turn += 1
+            if turn == len(spans):
+                return
+            span = spans[turn]
+        if number < span.first:
             continue
         head = HEAD.match(line)
-        step = int(head[2]) if head else _step(line)
-        span = spans[turn]
-        if step is not None and (span.cut is None or step <= span.cut):
+        if head is None:
+            found = _step(line)
+            if found is None:
+                continue
+            known, step = b"", found
+        elif head[2] != known:
+            known = head[2]
+            step = int(known)
+        if span.cut is None or step <= span.cut:
             yield span, step, line
 
 

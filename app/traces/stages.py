@@ -1,11 +1,11 @@
 """The records of one step of two runs into what was found of each stage."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.traces.run import Part, Record, Step, parsed
+from app.traces.run import HEAD, Part, Record, Step, parsed
 from app.traces.schema import STAGES
 
 Level = Literal["bitwise", "equal", "close", "different", "not_recorded"]
@@ -63,9 +63,10 @@ class Records:
         return len({rank for rank, _ in found}), len({micro for _, micro in found})
 
 
-def read_step(step: Step) -> Records:
+def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes] = ()) -> Records:
+    """All but the events that are settled and the lines that are known."""
     after = {rank: Part(part.after) for rank, part in step.parts.items()}
-    return Records(by=_by_key(step.parts), after=_by_key(after))
+    return Records(by=_by_key(step.parts, settled, known), after=_by_key(after, settled, known))
 
 
 def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
@@ -76,6 +77,14 @@ def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, wh
     if b.after and not whole:
         found += [one for one in _each(states, b.after, 2, tolerances) if one.stage in (*ends, "rng")]
     return found
+
+
+def event_of(line: bytes) -> str:
+    head = HEAD.match(line)
+    if head is not None:
+        return head[1].decode()
+    record = parsed(line)
+    return "" if record is None else str(record["event"])
 
 
 def number_of(record: Record, name: str) -> float | None:
@@ -99,13 +108,16 @@ def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
     return a == b or (math.isfinite(a - b) and abs(a - b) <= absolute + relative * abs(b))
 
 
-def _by_key(parts: Mapping[int, Part]) -> dict[Key, Record]:
-    return {
-        _key(record, rank): record
-        for rank, part in parts.items()
-        for record in map(parsed, part.lines)
-        if record is not None
-    }
+def _by_key(parts: Mapping[int, Part], settled: Collection[str], known: Collection[bytes]) -> dict[Key, Record]:
+    by = {}
+    for rank, part in parts.items():
+        for line in part.lines:
+            if line in known or (settled and event_of(line) in settled):
+                continue
+            record = parsed(line)
+            if record is not None and isinstance(record.get("step"), int):
+                by[_key(record, rank)] = record
+    return by
 
 
 def _key(record: Record, rank: int) -> Key:
