@@ -9,7 +9,7 @@ import gc
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -26,7 +26,7 @@ from rich.progress import Progress, TaskID, track
 from app import __version__
 from app.checks import Report, needed, update
 from app.content.reader import Reader
-from app.errors import Fault, InvalidParameters
+from app.errors import Fault, InvalidParameters, TraceError
 from app.experiments import EXPERIMENTS
 from app.garden.dates import dates, write_index
 from app.garden.digests import digests, write_old_sections
@@ -39,6 +39,9 @@ from app.language import Language, other
 from app.main import INDEX, Gardener, create_app, create_copy, create_live, store
 from app.settings import Settings
 from app.traces import recorder_source
+from app.traces.comparison import compare
+from app.traces.report import read_tolerances, report
+from app.traces.run import read_run, with_ranks
 from app.web.queries import texts
 from app.web.site import Copy
 
@@ -294,6 +297,49 @@ def run(
         raise typer.Exit(2) from None
     chosen = EXPERIMENTS[experiment]
     typer.echo(json.dumps(data(chosen, params, timed(chosen, params)), ensure_ascii=False, indent=1))
+
+
+@app.command("compare")
+def compare_runs(
+    a: Annotated[Path, typer.Argument(help="Trace of the run to compare with.")],
+    b: Annotated[list[Path], typer.Argument(help="Trace of the other run; several files where it was resumed.")],
+    require: Annotated[
+        Literal["bitwise", "equal", "close", "conclusion"], typer.Option(help="Level that must hold for exit 0.")
+    ] = "bitwise",
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(help="stage=relative,absolute, such as grad=1e-5,1e-7; repeatable.", show_default=False),
+    ] = None,
+    noise: Annotated[
+        Path | None, typer.Option(help="Trace of A run once more: the noise floor.", show_default=False)
+    ] = None,
+    format: Annotated[Literal["text", "json"], typer.Option(help="How the result is written.")] = "text",
+) -> None:
+    """Find the first stage and step at which two training runs part."""
+    if require == "conclusion":
+        cannot("not enough seeds: a conclusion needs five runs or more of each side, and each side has one here")
+    try:
+        tolerances = read_tolerances(tolerance or [])
+        if require == "close" and not tolerances:
+            cannot("--require close needs a tolerance, such as --tolerance loss=1e-5,1e-7")
+        runs = [read_run(with_ranks(a)), read_run([rank for path in b for rank in with_ranks(path)])]
+        again = None if noise is None else read_run(with_ranks(noise))
+        paths = [*([a, noise, a] if noise else [a]), *b]
+        with reading_traces(paths, format == "text") as watch:
+            found = compare(runs[0], runs[1], tolerances, again, watch)
+    except (TraceError, ValueError) as wrong:
+        cannot(str(wrong))
+    typer.echo(json.dumps(found.json(), ensure_ascii=False, indent=1) if format == "json" else report(found))
+    raise typer.Exit(0 if found.holds(require) else 1)
+
+
+@contextlib.contextmanager
+def reading_traces(paths: list[Path], shown: bool) -> Iterator[Callable[[int], object]]:
+    """Shows how far the files are read where that takes more than a second."""
+    size = sum(path.stat().st_size for path in paths)
+    with Progress(console=note, transient=True, disable=not (shown and note.is_terminal) or size < 5e7) as bar:
+        task = bar.add_task("comparing", total=size)
+        yield lambda read: bar.advance(task, read)
 
 
 @app.command()

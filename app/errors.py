@@ -6,6 +6,9 @@ PerennialError
 │   ├── InvalidParameters
 │   ├── InvalidCheckpoint
 │   └── InvalidSearch
+├── TraceError           traces cannot be compared
+│   ├── Unreadable       a file is no trace, or not of this schema
+│   └── Incomparable     both are traces, but of nothing that could be equal
 └── LaboratoryError      an experiment could not be run just now
     ├── Busy             too many wait already; come back later
     ├── TookTooLong      stopped at its time limit
@@ -71,6 +74,18 @@ class InvalidCheckpoint(ReaderError):
 
 class InvalidSearch(ReaderError):
     """A search with parameters that it does not have, or with values that they cannot have."""
+
+
+class TraceError(PerennialError):
+    """Traces that cannot be compared."""
+
+
+class Unreadable(TraceError):
+    """A file that is no trace, or a trace of another schema; names the file and the line."""
+
+
+class Incomparable(TraceError):
+    """Two traces that have nothing in common: other models, other digests, no step that both have."""
 
 
 class LaboratoryError(PerennialError):

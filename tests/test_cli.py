@@ -296,7 +296,7 @@ def test_the_version_is_printed() -> None:
     assert command("version").stdout == f"{__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["serve", "check", "index", "new", "translated", "run", "version"])
+@pytest.mark.parametrize("name", ["serve", "check", "index", "new", "translated", "run", "compare", "version"])
 def test_every_command_says_what_it_does(name: str) -> None:
     assert name in command("--help").stdout
     assert command(name, "--help").exit_code == 0

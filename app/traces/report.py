@@ -1,0 +1,81 @@
+"""A comparison into a few lines of text that fit a terminal, and tolerances out of their text."""
+
+import math
+import textwrap
+from collections.abc import Iterable
+
+from app.traces.comparison import Comparison, Place
+from app.traces.schema import STAGES
+from app.traces.stages import Tolerances
+
+WIDTH = 88
+
+
+def report(found: Comparison) -> str:
+    """In English, as all that the command says."""
+    return "\n".join([*_verdict(found), "", *_ladder(found), *_remarks(found), *_hinted(found)])
+
+
+def read_tolerances(texts: Iterable[str]) -> Tolerances:
+    """`stage=relative,absolute`, once a stage. Raises ValueError that names what cannot be used."""
+    tolerances = {}
+    for text in texts:
+        stage, _, numbers = text.partition("=")
+        if stage not in STAGES or stage in ("env", "batch", "rng"):
+            raise ValueError(f"--tolerance {text}: no stage with numbers is called {stage!r}")
+        try:
+            relative, absolute = map(float, numbers.split(","))
+        except ValueError:
+            raise ValueError(f"--tolerance {text}: not of the form {stage}=1e-5,1e-7") from None
+        if not (math.isfinite(relative) and math.isfinite(absolute) and relative >= 0 and absolute >= 0):
+            raise ValueError(f"--tolerance {text}: a tolerance is a number that is not negative")
+        tolerances[stage] = (relative, absolute)
+    return tolerances
+
+
+def place(first: Place) -> str:
+    micro = "" if first.micro_step is None else f", micro-batch {first.micro_step}"
+    return f"{first.stage}, step {first.optimizer_step}{micro}, rank {first.rank}"
+
+
+def _verdict(found: Comparison) -> list[str]:
+    if found.first_difference is None:
+        said = "nothing to compare was recorded" if found.level == "not_recorded" else "the runs are bitwise equal"
+        return [f"{said} in the {found.steps} steps that both have"]
+    return [f"level: {found.level}", f"first difference: {place(found.first_difference)}"]
+
+
+def _ladder(found: Comparison) -> list[str]:
+    rows = [
+        f"{one.stage:<10} {one.level:<13}{'' if one.first_step is None else f'from step {one.first_step}'}".rstrip()
+        for one in found.stages
+        if one.level != "not_recorded"
+    ]
+    missing = ", ".join(found.not_recorded)
+    return [*rows, *([f"not recorded, so nothing is said of it: {missing}"] if missing else [])]
+
+
+def _remarks(found: Comparison) -> list[str]:
+    said = [f"steps compared: {found.steps}; only in A: {found.only_a}; only in B: {found.only_b}"]
+    if found.seen_twice or found.never_seen:
+        said.append(f"samples that B saw more often than A: {found.seen_twice}; less often: {found.never_seen}")
+    if found.first_difference is not None:
+        horizon = found.first_difference.optimizer_step
+        said.append(f"past step {horizon} closeness says little: from there the runs go their own ways")
+    if any(one.level == "close" for one in found.stages):
+        said.append("close is judged by recorded values and norms; norms do not see a permutation")
+    if found.noise is not None:
+        parted = found.noise.first_difference
+        said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {place(parted)}"))
+    said += [
+        f"environment: {name} is {ours!r} in A, {theirs!r} in B" for name, (ours, theirs) in found.environment.items()
+    ]
+    said += [f"torn line: {where}" for where in found.torn]
+    return ["", *said]
+
+
+def _hinted(found: Comparison) -> list[str]:
+    if not found.hints:
+        return []
+    texts = [(f"- {hint.text.en}", f"  next: {hint.next.en}") for hint in found.hints]
+    return ["", "hints:", *(textwrap.fill(text, WIDTH, subsequent_indent="  ") for both in texts for text in both)]

@@ -1,0 +1,332 @@
+"""The records of one step of two runs into what was found of each stage."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.traces.run import HEAD, Part, Record, Step, parsed
+from app.traces.schema import STAGES
+
+Level = Literal["bitwise", "equal", "close", "different", "not_recorded"]
+ORDER: tuple[Level, ...] = ("bitwise", "equal", "close", "different")
+
+NOISE_OF_NORMS = 1e-5
+"""Norms depend on the number of threads in their last digits; only beyond this do unequal norms mean unequal values."""
+
+Tolerances = Mapping[str, tuple[float, float]]
+"""(relative, absolute) by stage."""
+
+Key = tuple[str, int, int, int, str]
+"""(event, step, micro, rank, which)"""
+
+IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
+"""Options of an optimizer that say how it computes, or are another's business."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What two records say of their stage."""
+
+    stage: str
+    step: int
+    micro: int
+    rank: int
+    phase: int
+    """0: within a micro-batch; 1: after all of them; 2: after a resume from this step."""
+    part: int
+    """Order within one stage; −1: a loss scale, which has acted before the gradient is clipped."""
+    level: Level
+    a: Record
+    b: Record
+
+    @property
+    def cause(self) -> tuple[int, int, int, int, int, int]:
+        """Causal order: what is smaller can have brought about what is larger."""
+        rung = STAGES.index("grad") if self.stage == "control" and self.part < 0 else STAGES.index(self.stage)
+        return (self.step, self.phase, self.micro, rung, self.part, self.rank)
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of one step of one run."""
+
+    by: dict[Key, Record]
+    after: dict[Key, Record]
+
+    def of(self, event: str) -> Iterator[Record]:
+        return (record for key, record in self.by.items() if key[0] == event)
+
+    def micros(self) -> tuple[int, int]:
+        """Ranks and micro-batches a rank."""
+        found = {(key[3], key[2]) for key in self.by if key[0] in ("batch", "loss", "forward")}
+        return len({rank for rank, _ in found}), len({micro for _, micro in found})
+
+
+def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes] = ()) -> Records:
+    """All but the events that are settled and the lines that are known."""
+    after = {rank: Part(part.after) for rank, part in step.parts.items()}
+    return Records(by=_by_key(step.parts, settled, known), after=_by_key(after, settled, known))
+
+
+def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
+    """All that both recorded of a step; `whole` where the ranks or micro-batches are cut in another way."""
+    found = list(_whole(number, a, b, tolerances) if whole else _each(a.by, b.by, 0, tolerances))
+    ends = ("weights", "optimizer")
+    states = a.after or {key: one for key, one in a.by.items() if key[0] in ends and key[1] == number}
+    if b.after and not whole:
+        found += [one for one in _each(states, b.after, 2, tolerances) if one.stage in (*ends, "rng")]
+    return found
+
+
+def event_of(line: bytes) -> str:
+    head = HEAD.match(line)
+    if head is not None:
+        return head[1].decode()
+    record = parsed(line)
+    return "" if record is None else str(record["event"])
+
+
+def number_of(record: Record, name: str) -> float | None:
+    """A float of a record, whichever way it is written."""
+    value = record.get(name)
+    if isinstance(value, str):
+        try:
+            return float.fromhex(value)
+        except (ValueError, OverflowError):
+            return None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def worse(one: Level, other: Level) -> Level:
+    return max(one, other, key=ORDER.index)
+
+
+def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
+    """|a − b| ≤ absolute + relative·|b|, with NaN equal to nothing."""
+    relative, absolute = tolerance
+    return a == b or (math.isfinite(a - b) and abs(a - b) <= absolute + relative * abs(b))
+
+
+def _by_key(parts: Mapping[int, Part], settled: Collection[str], known: Collection[bytes]) -> dict[Key, Record]:
+    by = {}
+    for rank, part in parts.items():
+        for line in part.lines:
+            if line in known or (settled and event_of(line) in settled):
+                continue
+            record = parsed(line)
+            if record is not None and isinstance(record.get("step"), int):
+                by[_key(record, rank)] = record
+    return by
+
+
+def _key(record: Record, rank: int) -> Key:
+    which = "/".join(str(record[name]) for name in ("when", "at", "call", "what", "name", "of") if name in record)
+    micro = record.get("micro", 0)
+    return (record["event"], record["step"], micro if isinstance(micro, int) else 0, rank, which)
+
+
+def _each(a: dict[Key, Record], b: dict[Key, Record], phase: int, tolerances: Tolerances) -> Iterator[Found]:
+    for key, theirs in b.items():
+        ours = a.get(key)
+        event = key[0]
+        if ours is None or event not in LEVELS:
+            continue
+        stage, part = event, 0
+        if event == "grad":
+            part = int(key[4] == "clipped")
+            if not part and ours.get("seed") != theirs.get("seed"):
+                continue  # they carry another loss scale: what counts is the gradient that the step uses
+        if event == "control" and ours.get("scale") != theirs.get("scale"):
+            part = -1
+        level = LEVELS[event](ours, theirs, tolerances.get(stage))
+        late = part == 1 or event in ("control", "update", "weights", "optimizer", "side", "eval")
+        if level is not None:
+            yield Found(stage, key[1], key[2] * (not late), key[3], phase or int(late), part, level, ours, theirs)
+
+
+def _whole(number: int, a: Records, b: Records, tolerances: Tolerances) -> Iterator[Found]:
+    """What does not depend on how the batch was cut: samples, loss, the final gradient, control and state."""
+    merged = [_merged(records) for records in (a, b)]
+    yield from _each(merged[0], merged[1], 1, tolerances)
+
+
+def _merged(records: Records) -> dict[Key, Record]:
+    every = list(records.by.items())
+    merged: dict[Key, Record] = {}
+    for (event, step, _, rank, which), record in every:
+        if event in ("weights", "optimizer") and record.get("partial"):
+            merged[event, step, 0, 0, which] = _sum(one for key, one in every if (key[0], key[1]) == (event, step))
+        elif rank == 0 and (event in ("control", "weights", "optimizer", "update") or which == "clipped"):
+            merged[event, step, 0, 0, which] = {k: v for k, v in record.items() if k not in ("micros", "micro")}
+    steps = {key[1] for key in records.by if key[0] == "batch"}
+    for step in steps:
+        batches = [one for key, one in every if key[:2] == ("batch", step)]
+        merged["batch", step, 0, 0, "whole"] = _sum(batches)
+        losses = [(number_of(one, "loss"), number_of(one, "count")) for key, one in every if key[:2] == ("loss", step)]
+        known = [(value, count) for value, count in losses if value is not None and count]
+        if known and len(known) == len(losses):
+            mean = sum(value * count for value, count in known) / sum(count for _, count in known)
+            merged["loss", step, 0, 0, "whole"] = {"loss": mean.hex(), "about": True}
+    return merged
+
+
+def _sum(records: Iterable[Record]) -> Record:
+    """The digests that add up, added lane by lane."""
+    every = list(records)
+    total: Record = {"event": every[0]["event"], "step": every[0]["step"]}
+    for name in ("members", "rows", "pairs") if total["event"] == "batch" else ("digest", "canon"):
+        texts = [one.get(name, one.get("digest") if name == "canon" else None) for one in every]
+        if all(isinstance(text, str) and len(text) == 32 for text in texts):
+            lanes = [sum(int(str(text)[at : at + 16], 16) for text in texts) % (1 << 64) for at in (0, 16)]
+            total[name] = "".join(f"{lane:016x}" for lane in lanes)
+    return total
+
+
+# One function per event: the level, or None where the records say nothing that can be compared.
+
+Tolerance = tuple[float, float] | None
+
+
+def _batch(a: Record, b: Record, _: Tolerance) -> Level | None:
+    return _all_same(a, b, ("order", "ids", "inputs", "members", "rows", "pairs", "shapes"))
+
+
+def _rng(a: Record, b: Record, _: Tolerance) -> Level | None:
+    ours, theirs = mapping(a, "generators"), mapping(b, "generators")
+    return _all_same(ours, theirs, ours.keys() & theirs.keys())
+
+
+def _digested(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    ours, theirs = a.get("digest"), b.get("digest")
+    if ours is not None and theirs is not None:
+        if ours == theirs:
+            return "bitwise"
+        if a.get("canon", ours) == b.get("canon", theirs):
+            return "equal"
+        return _near_or(a, b, "norm", tolerance, "different")
+    return _near_or(a, b, "norm", tolerance, None)
+
+
+def _near_or(a: Record, b: Record, name: str, tolerance: Tolerance, unequal: Level | None) -> Level | None:
+    """By magnitude alone; `unequal` is the level where it does not tell them apart."""
+    one, two = number_of(a, name), number_of(b, name)
+    if one is None or two is None:
+        return unequal
+    apart = not near(one, two, (NOISE_OF_NORMS, 0.0)) and not (math.isnan(one) and math.isnan(two))
+    if not apart and unequal is None:
+        return None
+    if tolerance is not None and near(one, two, tolerance):
+        return "close"
+    return "different" if apart else unequal
+
+
+def _loss(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    if a.get("about") or b.get("about"):
+        level = _value(a, b, "loss", tolerance or (1e-6, 0.0))
+        return None if level == "close" and tolerance is None else level
+    return worse(_value(a, b, "loss", tolerance), _all_same(a, b, ("count", "dtype")) or "bitwise")
+
+
+def _value(a: Record, b: Record, name: str, tolerance: Tolerance) -> Level:
+    if a.get(name) == b.get(name):
+        return "bitwise"
+    one, two = number_of(a, name), number_of(b, name)
+    if one is None or two is None:
+        return "different"
+    if one == two or (math.isnan(one) and math.isnan(two)):
+        return "equal"
+    return "close" if tolerance is not None and near(one, two, tolerance) else "different"
+
+
+def _grad(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    level = _digested(a, b, tolerance)
+    return "different" if a.get("none") != b.get("none") and level is not None else level
+
+
+def _control(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    level: Level = _all_same(a, b, ("skipped", "micros")) or "bitwise"
+    level = worse(level, _value(a, b, "scale", tolerance) if "scale" in a and "scale" in b else "bitwise")
+    ours, theirs = _rates(a), _rates(b)
+    if len(ours) != len(theirs):
+        return "different"
+    for one, two in zip(ours, theirs, strict=True):
+        level = worse(level, _value({"lr": one}, {"lr": two}, "lr", tolerance))
+    for one, two in zip(_options(a), _options(b), strict=False):
+        level = worse(level, _all_same(one, two, one.keys() & two.keys()) or "bitwise")
+    return level
+
+
+def _rates(record: Record) -> list[Any]:
+    rates = record.get("lr")
+    return rates if isinstance(rates, list) else []
+
+
+def _options(record: Record) -> list[Record]:
+    groups = record.get("groups")
+    each = groups if isinstance(groups, list) else []
+    return [
+        {name: value for name, value in group.items() if name not in IMPLEMENTATION}
+        for group in each
+        if isinstance(group, dict)
+    ]
+
+
+def _weights(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    level = _digested(a, b, tolerance)
+    ours, theirs = a.get("buffers"), b.get("buffers")
+    if ours is None or theirs is None or level is None:
+        return level
+    same = a.get("buffers_canon", ours) == b.get("buffers_canon", theirs)
+    return worse(level, "bitwise" if ours == theirs else "equal" if same else "different")
+
+
+def _optimizer(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    level = _digested(a, b, tolerance)
+    return None if level is None else worse(level, _all_same(a, b, ("counters",)) or "bitwise")
+
+
+def _update(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    """Its record holds counts and an estimate; whether it is bitwise follows from the weights on both sides."""
+    if a.get("sampled") == b.get("sampled") and a.get("unmoved") != b.get("unmoved"):
+        return _near_or(a, b, "norm", tolerance, "different")
+    return _near_or(a, b, "norm", tolerance, None)
+
+
+def _side(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    return _digested(a, b, tolerance) if "digest" in a and "digest" in b else _all_same(a, b, ("values",))
+
+
+def _eval(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
+    ours, theirs = mapping(a, "metrics"), mapping(b, "metrics")
+    level: Level = _all_same(a, b, ("count", "moved")) or "bitwise"
+    for name in ours.keys() & theirs.keys():
+        level = worse(level, _value(ours, theirs, name, tolerance))
+    return level if ours.keys() & theirs.keys() else None
+
+
+LEVELS = {
+    "batch": _batch,
+    "rng": _rng,
+    "forward": _digested,
+    "loss": _loss,
+    "grad": _grad,
+    "control": _control,
+    "update": _update,
+    "weights": _weights,
+    "optimizer": _optimizer,
+    "side": _side,
+    "eval": _eval,
+}
+
+
+def mapping(record: Record, name: str) -> Record:
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _all_same(a: Record, b: Record, names: Iterable[str]) -> Level | None:
+    both = [name for name in names if name in a and name in b]
+    if not both:
+        return None
+    return "bitwise" if all(a[name] == b[name] for name in both) else "different"
