@@ -7,6 +7,7 @@ from collections.abc import Callable
 from bench.browser import browsing, changes, visits
 from bench.experiments import accumulation, exact
 from bench.pages import pages
+from bench.recorder import recording
 from bench.results import RESULTS, Row, write
 from bench.start import memory, start
 
@@ -25,6 +26,7 @@ def main(wanted: list[str]) -> None:
             "accumulation": accumulation,
             "start": start,
             "memory": memory,
+            "recording": recording,
         }
         for name in wanted or parts:
             print(f"{name} …", file=sys.stderr)
