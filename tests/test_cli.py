@@ -20,6 +20,8 @@ from app.experiments import EXPERIMENTS
 from app.main import checked
 from app.settings import Settings
 from tests.conftest import ROOT
+from tests.traces.written import parted, resumed, written
+from tests.traces.written import run as run_of
 from tests.web.visits import garden, planted
 
 PERENNIAL = Path(sys.executable).with_name("perennial")
@@ -165,6 +167,69 @@ def test_a_measured_run_prints_its_result_too() -> None:
     told = process("run", "accumulation", "n=20", "shuffles=0")
     assert (told.returncode, told.stderr) == (0, "")
     assert len(json.loads(told.stdout)["result"]["algorithms"]) == 7
+
+
+# compare
+
+
+def traces(folder: Path) -> list[Path]:
+    b = parted(run_of(6), "forward", 4)
+    return [
+        written(folder / "a.jsonl", run_of(6)),
+        written(folder / "same.jsonl", run_of(6)),
+        written(folder / "b.jsonl", b),
+    ]
+
+
+def test_runs_that_are_equal_end_with_zero_and_others_with_one(tmp_path: Path) -> None:
+    a, same, b = traces(tmp_path)
+    told = command("compare", a, same)
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert told.stdout.startswith("the runs are bitwise equal in the 6 steps that both have\n")
+    told = command("compare", a, b, "--noise", same)
+    assert (told.exit_code, told.stderr) == (1, "")
+    assert "first difference: forward, step 4, micro-batch 1, rank 0\n" in told.stdout
+    assert "noise floor: bitwise\n" in told.stdout
+
+
+def test_a_resumed_run_is_given_as_several_files(tmp_path: Path) -> None:
+    files = [written(tmp_path / f"{i}.jsonl", one) for i, one in enumerate((run_of(6), run_of(4), resumed(3, 3)))]
+    assert command("compare", *files).exit_code == 0
+
+
+def test_programs_read_the_comparison_as_json(tmp_path: Path) -> None:
+    a, _, b = traces(tmp_path)
+    told = command("compare", a, b, "--format", "json")
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["first_difference"] == {
+        "stage": "forward",
+        "optimizer_step": 4,
+        "micro_step": 1,
+        "rank": 0,
+    }
+
+
+def test_a_tolerance_lets_close_runs_pass(tmp_path: Path) -> None:
+    a, _, b = traces(tmp_path)  # the norms are equal
+    assert command("compare", a, b, "--require", "close", "--tolerance", "loss=1e-5,0").exit_code == 1
+    assert command("compare", a, b, "--require", "close", "--tolerance", "forward=1e-5,0").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["README.md"], "README.md: is no trace; its first line is not the `trace` line of a recorder"),
+        (["nothing.jsonl"], "nothing.jsonl: cannot be read: No such file or directory"),
+        ([".", "--require", "close"], "--require close needs a tolerance"),
+        ([".", "--require", "conclusion"], "not enough seeds"),
+        ([".", "--tolerance", "rng=1,1"], "--tolerance rng=1,1: no stage with numbers is called 'rng'"),
+        ([], "Missing argument 'b'"),
+    ],
+)
+def test_a_comparison_that_cannot_be_done_ends_with_two(tmp_path: Path, words: list[str], message: str) -> None:
+    told = command("compare", traces(tmp_path)[0], *words)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert message in " ".join(told.stderr.split())
 
 
 # index

@@ -158,6 +158,7 @@ class _Walk:
         elif self.ids_over:
             settled |= {"batch"} & {stage for stage, level in self.levels.items() if level == "different"}
         self._unlike(a.number, read_step(a, settled, known), read_step(b, settled, known))
+        self.before = self.before or any(event_of(line) == "weights" for line in known)
 
     def _unlike(self, number: int, a: Records, b: Records) -> None:
         self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
@@ -199,7 +200,8 @@ class _Walk:
         """
         own = {(one.stage, max(one.part, 0)): one for one in found if one.step == number and one.phase == 1}
         after = own.get(("weights", 0))
-        if self.before and after is not None and ("control", 0) in own and ("grad", 1) in own:
+        led = self.first is not None or (("control", 0) in own and ("grad", 1) in own)
+        if self.before and after is not None and led:
             level = after.level if after.a.get("digest") != after.b.get("digest") else "bitwise"
             yield Found("update", number, 0, after.rank, 1, 0, level, after.a, after.b)
 

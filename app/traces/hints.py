@@ -151,7 +151,7 @@ def _unscaled(evidence: Evidence) -> bool:
 def _window(evidence: Evidence) -> bool:
     if not evidence.at("grad") or not evidence.just_resumed() or evidence.a is None:
         return False
-    return any(one.get("micros", 1) > 1 for one in evidence.a.of("control"))
+    return any(one.get("micros") not in (None, 1) for one in evidence.a.of("control"))
 
 
 def _clip(evidence: Evidence) -> bool:
@@ -560,7 +560,11 @@ def _rates_of(record: Record) -> Any:
 
 
 def _counters(records: Records | None) -> list[float]:
-    found = [] if records is None else [one["counters"] for one in records.of("optimizer") if "counters" in one]
+    found = (
+        []
+        if records is None
+        else [one["counters"] for one in records.of("optimizer") if isinstance(one.get("counters"), list)]
+    )
     return [value for one in found for value in (number_of({"c": c}, "c") for c in one) if value is not None]
 
 

@@ -72,7 +72,7 @@ def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes
 def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
     """All that both recorded of a step; `whole` where the ranks or micro-batches are cut in another way."""
     found = list(_whole(number, a, b, tolerances) if whole else _each(a.by, b.by, 0, tolerances))
-    ends = ("weights", "optimizer")
+    ends = ("weights", "optimizer", "side")
     states = a.after or {key: one for key, one in a.by.items() if key[0] in ends and key[1] == number}
     if b.after and not whole:
         found += [one for one in _each(states, b.after, 2, tolerances) if one.stage in (*ends, "rng")]
