@@ -105,8 +105,8 @@ EVENTS = (
             Field(
                 "recorded",
                 {"type": "object", "additionalProperties": WAY},
-                "For each stage `digest`, `norm` (norms or plain values at every step; digests only at the steps of "
-                "`every` from level 1 on) or `none`.",
+                "For each stage `digest`, `norm` (norms or plain values at every step; digests at the beginning, after a "
+                "resume and, from level 1 on, at the steps of `every`) or `none`.",
             ),
             maybe("run", STRING, "Name of the run, when one was given."),
             maybe("why", NAMES, "Sentences: what is not recorded, and why."),
@@ -319,6 +319,8 @@ EVENTS = (
             maybe("after", DIGEST, "`saved`: digest of the same payload when the context ended, if it differs."),
             maybe("read_back", DIGEST, "`saved`: digest of what was read back, if it was."),
             maybe("live", VERDICTS, "`saved`: `weights`, `buffers`, `optimizer` of the payload against the live ones."),
+            maybe("parts", DIGESTS, "`saved`: digests of its `weights` and `buffers`, to be met again in other lines."),
+            maybe("restored", VERDICT, "`average` as a context: whether the live weights came back after it."),
             maybe("aliases", COUNT, "`saved`: tensors of the payload that share memory with live ones."),
         ),
     ),
@@ -342,6 +344,7 @@ EVENTS = (
                 "`weights`, `buffers`, `optimizer`, `scheduler`, `scaler`: live state afterwards against the payload; "
                 "`absent`: the payload has none.",
             ),
+            maybe("parts", DIGESTS, "Digests of the checkpoint's `weights` and `buffers`."),
             maybe("changed", NAMES, "Which of these and of the `generators` the resume changed at all."),
         ),
     ),
@@ -355,7 +358,7 @@ EVENTS = (
             Field("name", STRING, "Its name."),
             Field("metrics", FLOATS, "What it found."),
             maybe("count", COUNT, "Samples it was taken over."),
-            Field("moved", NAMES, "What is not as it was: `rng:cpu` …, `weights`, `buffers`, `mode`, `grad_mode`."),
+            maybe("moved", NAMES, "What is not as it was: `rng:cpu` …, `weights`, `buffers`, `mode`, `grad_mode`."),
         ),
     ),
     Event(
@@ -382,11 +385,11 @@ EVENTS = (
         (
             STEP,
             Field("of", {"enum": ["clipped", "weights"]}, "Of what."),
-            Field("sketch", {"type": "array", "items": NUMBER}, "Signed sums of the elements, 256 of them."),
+            Field("sketch", {"type": "array", "items": FLOAT}, "Signed sums of the elements, 256 of them."),
             Field(
                 "values",
                 {"type": "object", "additionalProperties": {"type": "array", "items": FLOAT}},
-                "A few elements of each parameter, at places that never change.",
+                "Up to 8 elements of each parameter, at places that never change.",
             ),
         ),
     ),
