@@ -13,18 +13,19 @@ One file; Python's standard library and torch 2.2 or later are all it needs. Cop
         optimizer.step()
 
 Hooks on the model and on the optimizer's step collect the rest. Also: `with trace.evaluation("valid") as found`,
-`with trace.checkpoint(payload)`, `with trace.resume(payload, step=n)`, `with trace.averages("ema", ema)`. In other loops:
-`Trainer(callbacks=[lightning_callback("run-a.jsonl")])` of Lightning, `trainer.add_callback(trainer_callback("run-a.jsonl"))` of
-Hugging Face, and with Accelerate a Recorder of what `prepare` gave back. `Recorder(None, …)` records nothing.
+`with trace.checkpoint(payload)`, `with trace.resume(payload, step=n)`, `with trace.averages("ema", ema)`. In other
+loops: `Trainer(callbacks=[lightning_callback("run-a.jsonl")])` of Lightning,
+`trainer.add_callback(trainer_callback("run-a.jsonl"))` of Hugging Face, and with Accelerate a Recorder of what
+`prepare` gave back. `Recorder(None, …)` records nothing.
 
 It changes nothing: it draws no random number, calls no collective, leaves no trace in autograd and reads nothing back
 from a device in the middle of a backward pass. `self_check(train)` proves that for a program, and so does
-`python recorder.py program.py:train`, where `train(path)` makes its recorder at this path, which is None for a run without.
+`python recorder.py program.py:train`, where `train(path)` makes its recorder at this path; None is a run without.
 
 Of the surroundings it writes versions and names of devices, never a path, an argument, a time, a host or a process.
 
-The digest of a tensor is a sum modulo 2**64, in two lanes, of its words of (up to) 32 bits, each times an odd key of its place:
-it sees every bit and its place, does not depend on the order of summation or on threads, and the sums over the
+The digest of a tensor is a sum modulo 2**64, in two lanes, of its words of up to 32 bits, each times an odd key of its
+place: it sees every bit and its place, does not depend on the order of summation or on threads, and the sums over the
 shards of a tensor add up to that of the whole. It is a checksum, not a cryptographic hash: its keys are public.
 """
 
@@ -67,6 +68,9 @@ FIRST = 3
 """So many first steps, and after a resume, are recorded parameter by parameter at level 2."""
 STAGES = ("env", "batch", "rng", "forward", "loss", "grad", "control", "update", "weights", "optimizer", "side", "eval")
 
+_checked: "list[Recorder] | None" = None
+"""The recorders of the run that is being checked."""
+
 Json = dict[str, Any]
 Named = list[tuple[str, Tensor]]
 
@@ -78,7 +82,7 @@ BLOCK = 1 << 15
 ROWS = 16
 """Blocks that are summed at once: 4 MB as 64-bit words."""
 SMALL = 1 << 12
-"""Tensors of so many words are summed together with others of their kind."""
+"""Tensors of up to so many elements are summed together with others of their kind."""
 LIMIT = (1 << 64) - 1
 SEEDS = ((0x243F6A8885A308D3, 0x13198A2E03707344), (0xA4093822299F31D0, 0x082EFA98EC4E6C89))
 """Of the keys within a block and of the blocks, for each lane: the first digits of π."""
@@ -140,32 +144,35 @@ def _flat(tensor: Tensor) -> Tensor:
 def _lanes(flat: Tensor, first: int, canonical: bool = False) -> Tensor:
     """Both sums over the words of these elements, whose first is number `first` of the whole."""
     each = max(1, flat.element_size() // 4)
-    total = torch.zeros(2, dtype=torch.int64, device=flat.device)
     start, end = first * each, (first + flat.numel()) * each
+    room = torch.empty(min(end - start, ROWS * BLOCK), dtype=torch.int64, device=flat.device)
+    total: Tensor | None = None
     at = start
     while at < end:
         whole = (end - at) // BLOCK
         stop = at + min(whole, ROWS) * BLOCK if at % BLOCK == 0 and whole else min(end, at - at % BLOCK + BLOCK)
-        piece = flat[(at - start) // each : (stop - start) // each]
+        piece = flat[(at - start) // each : (stop - start) // each] if stop - at < end - start else flat
         piece = _canonical(piece) if canonical else piece
-        total += _piece(piece.view(WORD[piece.element_size()]), at)
+        words = room[: stop - at].copy_(piece.view(WORD[piece.element_size()]))
+        total = _piece(words, at) if total is None else total + _piece(words, at)
         at = stop
-    return total
+    return torch.zeros(2, dtype=torch.int64, device=flat.device) if total is None else total
 
 
 def _piece(words: Tensor, at: int) -> Tensor:
     """Both sums over words that lie within one block or are whole blocks."""
-    rows = max(1, words.numel() // BLOCK)
-    wide = words.view(rows, -1).to(torch.int64)  # (R, B)
     inner, outer = _keys(words.device)
-    keys = inner[:, at % BLOCK : at % BLOCK + wide.shape[1]]  # (2, B)
-    sums = torch.stack([_product(wide, key) for key in keys])  # (2, R)
-    return (sums * outer(at // BLOCK, rows)).sum(1)
+    if at % BLOCK or words.numel() <= BLOCK:
+        place = at % BLOCK
+        return _product(inner[:, place : place + words.numel()], words) * outer(at // BLOCK, 1)[:, 0]
+    rows = words.view(-1, BLOCK)  # (R, B)
+    sums = torch.stack([_product(rows, key) for key in inner])  # (2, R)
+    return (sums * outer(at // BLOCK, rows.shape[0])).sum(1)
 
 
-def _product(wide: Tensor, key: Tensor) -> Tensor:
-    """`wide @ key` in wrapping 64-bit arithmetic; only the CPU has that product as one operation."""
-    return torch.mv(wide, key) if wide.device.type == "cpu" else (wide * key).sum(1)
+def _product(rows: Tensor, key: Tensor) -> Tensor:
+    """`rows @ key` in wrapping 64-bit arithmetic; only the CPU has that product as one operation."""
+    return torch.mv(rows, key) if rows.device.type == "cpu" else (rows * key).sum(1)
 
 
 def _canonical(piece: Tensor) -> Tensor:
@@ -252,16 +259,9 @@ def _text_digest(text: str | bytes) -> str:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """No autograd, no inference tensors, no automatic casts: our arithmetic is the same wherever it is called."""
-    with torch.inference_mode(False), torch.no_grad(), contextlib.ExitStack() as stack:
-        for kind in ("cpu", "cuda"):
-            if _autocasts(kind):
-                stack.enter_context(torch.autocast(kind, enabled=False))
+    """No autograd, and ordinary tensors: our arithmetic is the same wherever it is called."""
+    with torch.inference_mode(False), torch.no_grad():
         yield
-
-
-def _autocasts(kind: str) -> bool:
-    return torch.is_autocast_cpu_enabled() if kind == "cpu" else torch.is_autocast_enabled()
 
 
 # Many tensors by name
@@ -273,20 +273,54 @@ def _sums(named: Named) -> dict[str, Sum]:
 
 def _together(named: Named) -> Sum:
     """Of all of them: the sum of `key(name) · digest`, and the norm of them all."""
-    return _combined(_sums(named))
+    kinds: dict[Any, Named] = {}
+    large: Named = []
+    for name, tensor in named:
+        small = tensor.layout == torch.strided and tensor.numel() <= SMALL and not hasattr(tensor, "to_local")
+        (kinds.setdefault((tensor.dtype, tensor.device), []) if small else large).append((name, tensor))
+    parts = [_packed(some) for some in kinds.values()]
+    if large:
+        parts.append(_combined(_sums(large)))
+    return parts[0] if len(parts) == 1 else _added(parts)
+
+
+def _packed(named: Named) -> Sum:
+    """Of small tensors of one dtype, by one product with the keys of all their words."""
+    keys, fold = _plan(tuple((name, tensor.dtype, tensor.shape) for name, tensor in named), named[0][1].device)
+    flat = torch.cat([_flat(tensor) for _, tensor in named])
+    norm = _norm(flat)
+    digest = canon = _product(keys, flat.view(WORD[flat.element_size()]).to(torch.int64)) + fold
+    if _may_be_special(flat, norm):
+        canon = _product(keys, _canonical(flat).view(WORD[flat.element_size()]).to(torch.int64)) + fold
+    return Sum(digest, canon, norm)
+
+
+@functools.lru_cache(64)
+def _plan(kinds: tuple[tuple[str, torch.dtype, torch.Size], ...], device: torch.device) -> tuple[Tensor, Tensor]:
+    """For these names, dtypes and shapes: the keys of all words, (2, words), and what the shapes add, (2,)."""
+    with torch.inference_mode(False):
+        inner, outer = _keys(device)
+        keys, fold = [], torch.zeros(2, dtype=torch.int64, device=device)
+        for name, dtype, shape in kinds:
+            count = shape.numel() * max(1, dtype.itemsize // 4)
+            keys.append(inner[:, :count] * outer(0, 1) * _key(name, device)[:, None])
+            fold = fold + _fold(f"{str(dtype).removeprefix('torch.')}{list(shape)}", device) * _key(name, device)
+        return torch.cat(keys, 1), fold
+
+
+def _added(parts: list[Sum]) -> Sum:
+    """Of several groups of names; on the device of the first."""
+    if not parts:
+        none = torch.zeros(2, dtype=torch.int64)
+        return Sum(none, none, torch.zeros((), dtype=torch.float64))
+    device = parts[0].digest.device
+    digest, canon = (torch.stack([part[lane].to(device) for part in parts]).sum(0) for lane in (0, 1))
+    return Sum(digest, canon, torch.linalg.vector_norm(torch.stack([part.norm.to(device) for part in parts])))
 
 
 def _combined(sums: Mapping[str, Sum]) -> Sum:
-    device = torch.device("cpu")
-    total = [torch.zeros(2, dtype=torch.int64), torch.zeros(2, dtype=torch.int64), torch.zeros((), dtype=torch.float64)]
-    for place, (name, one) in enumerate(sums.items()):
-        if place == 0:
-            device = one.digest.device
-            total = [part.to(device) for part in total]
-        key = _key(name, one.digest.device)
-        parts = (one.digest * key, one.canon * key, one.norm.square())
-        total = [sofar + part.to(device) for sofar, part in zip(total, parts, strict=True)]
-    return Sum(total[0], total[1], total[2].sqrt())
+    keys = [(one, _key(name, one.digest.device)) for name, one in sums.items()]
+    return _added([Sum(one.digest * key, one.canon * key, one.norm) for one, key in keys])
 
 
 def _shard_sum(tensor: Tensor) -> Sum:
@@ -308,7 +342,9 @@ def _shard(tensor: Any) -> tuple[Tensor, int, bool]:
     if rank >= 0 and placements[0].is_replicate():
         return tensor.to_local(), 0, rank == 0
     if rank < 0 or not placements[0].is_shard(0):
-        raise NotImplementedError(f"a tensor placed {placements} is not recorded; only shards of the first dimension are")
+        raise NotImplementedError(
+            f"a tensor placed {placements} is not recorded; only shards of the first dimension are"
+        )
     rows = tensor.shape[0]
     first = min(rows, rank * -(-rows // mesh.size()))
     return tensor.to_local(), first * math.prod(tensor.shape[1:]), rank == 0
@@ -512,9 +548,9 @@ def _state_text(state: Any) -> str:
 class Recorder:
     """Writes what the model and its optimizer do from now on.
 
-    `level` 0 keeps batches, generators, losses, control and norms; 1 digests every stage at every so-manieth step (`every`);
-    2 adds lines by parameter; 3 adds sketches and sampled values. Without one, a model of up to 10 million parameters
-    gets level 1 at every step, a larger one level 0. Levels 1 to 3 of a larger one digest every 100th step by default.
+    `level` 0 keeps batches, generators, losses, control and norms; 1 digests every stage at each step, or at each
+    `every`th; 2 adds lines by parameter; 3 adds sketches and sampled values. Without one, a model of up to 10 million
+    parameters gets level 1 at every step, a larger one level 0; its levels 1 to 3 digest each 100th step by default.
     """
 
     def __init__(
@@ -538,21 +574,23 @@ class Recorder:
             raise ValueError(f"every is 1 or more, not {every!r}")
         self.model, self.optimizer = model, getattr(optimizer, "optimizer", optimizer)
         scaler = scaler if scaler is not None else getattr(optimizer, "scaler", None)
-        self.scaler = scaler if scaler is not None and hasattr(scaler, "step") else None
+        self.scaler: Any = scaler if hasattr(scaler, "step") else None
         found = scheduler if isinstance(scheduler, list | tuple) else [scheduler]
-        self.schedulers = [getattr(one, "scheduler", one) for one in found if one is not None]
+        self.schedulers: list[Any] = [getattr(one, "scheduler", one) for one in found if one is not None]
         self.generators = dict(generators or {})
         self.names = _Names(model, self.optimizer)
-        self.step, self.micro, self.epoch = 0, 0, None
+        self.step, self.micro = 0, 0
+        self.epoch: int | None = None
         self.reads_loss = False
         """Whether a `loss` among the model's outputs is the loss, for loops that do not show it otherwise."""
-        self.off = path is None
+        self.off = True
         self.losses: list[str] | None = None
         if _checked is not None:
             self.losses = []
             _checked.append(self)
-        if self.off:
+        if path is None:
             return
+        self.off = False
         self.rank, self.world = _place(rank, world)
         few = self.names.count <= FEW
         self.level = level if level is not None else 1 if few else 0
@@ -566,6 +604,7 @@ class Recorder:
         self._before: _Before | None = None
         self._turn = 0
         self._file = _opened(_ranked(Path(os.fspath(path)), self.rank))
+        self._shut = weakref.finalize(self, os.close, self._file)
         self._handles = self._hook()
         self._begin(run)
         atexit.register(_close_if_there, weakref.ref(self))
@@ -584,7 +623,7 @@ class Recorder:
     def loss(self, loss: Any, count: float | None = None) -> None:
         """The loss before its backward pass, and what its mean was taken over (a sum: 1)."""
         if self.losses is not None:
-            self.losses.append(_word(float(loss)))
+            self.losses.append(float(loss.detach() if isinstance(loss, Tensor) else loss).hex())
         if self.off:
             return
         if isinstance(loss, Tensor) and loss.numel() != 1:
@@ -618,7 +657,7 @@ class Recorder:
         with _quietly():
             after = self._standing()
             self._write("rng", at="eval_end", generators=after["rng"])
-            metrics = {str(key): float(value) for key, value in found.items()}
+            metrics = _numbers(found)
             self._write("eval", name=name, metrics=metrics, count=count, moved=_moved(before, after))
         self.flush()
 
@@ -672,9 +711,8 @@ class Recorder:
 
     def found(self, name: str, metrics: Mapping[str, Any]) -> None:
         """The numbers of an evaluation that is over; what it moved is not known then."""
-        numbers = {str(key): float(value) for key, value in metrics.items() if isinstance(value, int | float | Tensor)}
         if not self.off:
-            self._write("eval", name=name, metrics=numbers)
+            self._write("eval", name=name, metrics=_numbers(metrics))
             self.flush()
 
     def averages(self, name: str, source: Any) -> "_Averages":
@@ -694,10 +732,10 @@ class Recorder:
         with _quietly():
             data = b"".join(_line(line) for line in lines)
         try:
-            self._file.write(data)
+            _append(self._file, data)
         except OSError as error:
             warnings.warn(f"the trace ends here, its file cannot be written: {error.strerror}", stacklevel=2)
-            self.close()
+            self._stop()
 
     def close(self) -> None:
         """Take the hooks away. A trace is whole without it."""
@@ -705,10 +743,13 @@ class Recorder:
             return
         self._settle()
         self.flush()
+        self._stop()
+
+    def _stop(self) -> None:
         self.off = True
         for handle in self._handles:
             handle.remove()
-        self._file.close()
+        self._shut()
 
     def __enter__(self) -> "Recorder":
         return self
@@ -751,7 +792,7 @@ class Recorder:
                 self.loss(tensor)
 
     def _elsewhere(self) -> bool:
-        """Whether a call of the model is no training: within an evaluation, without gradients, or again in a backward pass."""
+        """Whether a call of the model is no training: in an evaluation, without gradients, or in a backward pass."""
         backward = torch._C._current_graph_task_id() != -1
         return self.off or self._evaluating > 0 or not torch.is_grad_enabled() or backward
 
@@ -851,7 +892,9 @@ class Recorder:
         return self.level >= 1 and (self.step - self.since) % self.every == 0
 
     def _control(self) -> Json:
-        groups = [{key: value for key, value in group.items() if key != "params"} for group in self.optimizer.param_groups]
+        groups = [
+            {key: value for key, value in group.items() if key != "params"} for group in self.optimizer.param_groups
+        ]
         rates = [float(group.pop("lr", math.nan)) for group in groups]
         control: Json = {"lr": rates, "groups": [_values(group) for group in groups]}
         if self.scaler is not None and self.scaler.is_enabled():
@@ -935,7 +978,14 @@ class Recorder:
         norms = {name: one.norm for name, one in sums.items()}
         partial = True if any(hasattr(tensor, "to_local") for _, tensor in named) else None
         micro = max(1, self.micro) if of == "grad" else None
-        fields = {"micro": micro, "of": of, "digests": digests, "norms": norms, "complete": complete, "partial": partial}
+        fields = {
+            "micro": micro,
+            "of": of,
+            "digests": digests,
+            "norms": norms,
+            "complete": complete,
+            "partial": partial,
+        }
         self._lines.append({"event": "parameters", "step": self.step + (0 if state else 1), **fields})
 
     def _write_sketch(self, of: str, named: Named) -> None:
@@ -961,7 +1011,9 @@ class Recorder:
     def _write_average(self, name: str, **fields: Any) -> None:
         named, rest = self.names.averaged(self._averages[name])
         one = _together(named)
-        self._write("side", what="average", name=name, digest=one.digest, canon=one.canon, values=_values(rest), **fields)
+        self._write(
+            "side", what="average", name=name, digest=one.digest, canon=one.canon, values=_values(rest), **fields
+        )
 
     # What stands
 
@@ -1044,9 +1096,10 @@ class _Names:
     """Parameters and buffers of a model by name, and those that only the optimizer knows by group and place."""
 
     def __init__(self, model: nn.Module, optimizer: Any) -> None:
-        while type(model).__name__ in ("DistributedDataParallel", "DataParallel", "OptimizedModule"):
-            model = getattr(model, "_orig_mod", None) or model.module
-        self.model = model
+        inner: Any = model
+        while type(inner).__name__ in ("DistributedDataParallel", "DataParallel", "OptimizedModule"):
+            inner = getattr(inner, "_orig_mod", None) or inner.module
+        self.model: nn.Module = inner
         known = {id(parameter): name for name, parameter in self._all()}
         self.extra: Named = []
         self.groups: list[list[str]] = []
@@ -1061,6 +1114,8 @@ class _Names:
         self.of = known
         self.stepped = {name for group in self.groups for name in group}
         self.count = sum(parameter.numel() for _, parameter in self.weights())
+        self.share = max(1, self.count // SAMPLED)
+        """So many elements of the weights stand behind each that is sampled."""
 
     @property
     def trained(self) -> int:
@@ -1081,17 +1136,16 @@ class _Names:
     def kept_digests(self) -> list[str]:
         return [_hex(_together(named).digest) for named in (self.weights(), self.buffers())]
 
-    def sample(self) -> list[tuple[Tensor, float]]:
-        """Elements of the trained weights at places that never change, and how many each stands for."""
-        trained = [(name, one) for name, one in self.weights() if name in self.stepped and one.requires_grad]
-        total = max(1, sum(one.numel() for _, one in trained))
-        found = []
-        for _, one in trained:
-            flat = getattr(one, "to_local", lambda one=one: one)().detach().reshape(-1)
-            taken = flat[:: max(1, total // SAMPLED)].clone()
-            if taken.numel():
-                found.append((taken, flat.numel() / taken.numel()))
-        return found
+    def sample(self) -> Tensor:
+        """Elements of the trained weights, at places that never change, in float64."""
+        trained = [one for name, one in self.weights() if name in self.stepped and one.requires_grad]
+        flat = [_flat(getattr(one, "to_local", lambda one=one: one)()) for one in trained]
+        taken = [one[:: self.share] for one in flat]
+        kinds = {(one.dtype, one.device) for one in taken}
+        whole = (
+            torch.cat(taken) if len(kinds) == 1 else torch.cat([torch.zeros(0), *(one.double().cpu() for one in taken)])
+        )
+        return whole.double()
 
     def averaged(self, source: Any) -> tuple[Named, Json]:
         """Averaged weights by our names, and the numbers kept beside them."""
@@ -1141,16 +1195,9 @@ class _Before:
 
     def update(self, names: _Names) -> Json:
         """How the sampled elements moved since then."""
-        unmoved, square, count = [], [], 0
-        for (before, weight), (after, _) in zip(self.sample, names.sample(), strict=True):
-            count += before.numel()
-            if before.is_complex():
-                before, after = torch.view_as_real(before), torch.view_as_real(after)
-            word = WHOLE[before.element_size()]
-            unmoved.append((before.view(word) == after.view(word)).reshape(before.shape[0], -1).all(1).sum())
-            square.append((after.double() - before.double()).square().sum() * weight)
-        still, norm = (sum(int(one) for one in unmoved), sum(float(one) for one in square))
-        return {"sampled": count, "unmoved": still, "norm": math.sqrt(norm) if norm >= 0 else norm}
+        moved = names.sample() - self.sample
+        norm = torch.linalg.vector_norm(moved) * math.sqrt(names.share)
+        return {"sampled": moved.numel(), "unmoved": int((moved == 0).sum()), "norm": norm}
 
 
 class _State:
@@ -1186,10 +1233,9 @@ class _State:
         if not full:
             norms = {kind: _norms(named) for kind, named in kinds.items()}
             return {"norm": _norms(self.tensors), "norms": norms or None, "partial": partial}
-        sums = _sums(self.tensors)
-        by = {kind: _combined({name: sums[name] for name, _ in named}) for kind, named in kinds.items()}
+        by = {kind: _together(named) for kind, named in kinds.items()}
         return {
-            **self._with_words(_combined(sums))._asdict(),
+            **self._with_words(_added(list(by.values())))._asdict(),
             "by": {kind: one.digest for kind, one in by.items()} or None,
             "norms": {kind: one.norm for kind, one in by.items()} or None,
             "partial": partial,
@@ -1283,6 +1329,16 @@ def _storages(nest: Any) -> set[int]:
     return {one.untyped_storage().data_ptr() for one in tensors if one.layout == torch.strided and one.numel()}
 
 
+def _numbers(found: Mapping[str, Any]) -> dict[str, float]:
+    """Those metrics that are one number; what a Trainer adds of time taken is left out."""
+    timed = ("_runtime", "_per_second")
+    return {
+        str(name): float(value)
+        for name, value in found.items()
+        if not str(name).endswith(timed) and (isinstance(value, int | float) or getattr(value, "ndim", None) == 0)
+    }
+
+
 def _moved(before: Json, after: Json) -> list[str]:
     generators = [f"rng:{name}" for name, state in after["rng"].items() if before["rng"].get(name) != state]
     return generators + [name for name in after if name != "rng" and before[name] != after[name]]
@@ -1318,14 +1374,20 @@ def _ranked(path: Path, rank: int) -> Path:
     return path.with_name(f"{path.stem}.r{rank}{path.suffix}") if rank else path
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> int:
     """For appending, unbuffered; a last line that was torn is ended first."""
-    file = path.open("a+b", buffering=0)
-    if file.seek(0, os.SEEK_END):
-        file.seek(-1, os.SEEK_END)
-        if file.read(1) != b"\n":
-            file.write(b"\n")
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    if os.lseek(file, 0, os.SEEK_END):
+        os.lseek(file, -1, os.SEEK_END)
+        if os.read(file, 1) != b"\n":
+            _append(file, b"\n")
     return file
+
+
+def _append(file: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
 
 
 def _place(rank: int | None, world: int | None) -> tuple[int, int]:
@@ -1373,7 +1435,7 @@ def _close_if_there(reference: "weakref.ref[Recorder]") -> None:
 
 
 class _Hook:
-    """A hook of a module that neither a copy nor a pickle of the module takes along: there it becomes one that does nothing."""
+    """A hook that neither a copy nor a pickle of its module takes along: there it becomes one that does nothing."""
 
     def __init__(self, act: Callable[..., Any]) -> None:
         self.act = act
@@ -1386,7 +1448,7 @@ class _Hook:
 
 
 class _Watch:
-    """In the place of a scaler's `step`: the only one who knows that it left a step out. Copies of the scaler go without."""
+    """In the place of a scaler's `step`, which alone knows that it left a step out. Copies of the scaler go without."""
 
     def __init__(self, scaler: Any, trace: Recorder) -> None:
         self.scaler, self.trace, self.inner = scaler, trace, scaler.step
@@ -1476,8 +1538,7 @@ def lightning_callback(path: str | os.PathLike[str] | None, **options: Any) -> A
 
         def on_validation_end(self, trainer: Any, module: Any) -> None:
             if self.under is not None:
-                numbers = {key: value for key, value in trainer.callback_metrics.items() if torch.as_tensor(value).numel() == 1}
-                self.metrics.update(numbers)
+                self.metrics.update(trainer.callback_metrics)
                 self.under.close()
                 self.under = None
 
@@ -1496,15 +1557,11 @@ def lightning_callback(path: str | os.PathLike[str] | None, **options: Any) -> A
 # The proof that it changes nothing
 
 
-_checked: list[Recorder] | None = None
-"""The recorders of the run that is being checked."""
-
-
 def self_check(train: Callable[[str | None], Any], show: Callable[[str], Any] = print) -> Json:
     """Run `train(path)` without, with and again without recording; compare what they end in, bit by bit.
 
-    Compared are all losses, weights, buffers, the optimizer's, scheduler's and scaler's state and the generators. Generators are put back
-    before every run; what else a run starts from is up to `train`.
+    Compared are all losses, weights, buffers, the state of optimizer, scheduler and scaler, and the generators, which
+    are put back before every run. What else a run starts from is up to `train`.
     """
     start = _generator_states()
     ends, times = [], []
@@ -1529,7 +1586,8 @@ def self_check(train: Callable[[str | None], Any], show: Callable[[str], Any] = 
 
 def _one_run(train: Callable[[str | None], Any], path: str | None) -> tuple[Json, float]:
     global _checked
-    _checked = made = []
+    made: list[Recorder] = []
+    _checked = made
     try:
         began = time.perf_counter()
         train(path)

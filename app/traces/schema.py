@@ -80,12 +80,12 @@ def maybe(name: str, kind: Json, meaning: str) -> Field:
 
 
 STEP = Field(
-    "step", COUNT, "Number of the optimizer step under way, from 1; skipped steps count. State: the step it is after."
+    "step", COUNT, "Number of the optimizer step under way, from 1, skipped ones too. State: the step it is after."
 )
 MICRO = Field("micro", COUNT, "Number of the micro-batch within that step, from 1.")
 DIGESTED = maybe("digest", DIGEST, "Digest of all the tensors by name.")
 CANON = maybe("canon", DIGEST, "The same with −0 as +0 and every NaN alike; absent where it equals `digest`.")
-PARTIAL = maybe("partial", TRUTH, "True: of this rank's shards alone; the digests of all ranks add up to the whole's.")
+PARTIAL = maybe("partial", TRUTH, "True: of this rank's shards; the digests of all ranks add up.")
 NORM = maybe("norm", FLOAT, "Euclidean norm of all of them; its last digits depend on the number of threads.")
 
 EVENTS = (
@@ -101,12 +101,16 @@ EVENTS = (
             Field("rank", COUNT, "Rank of this process."),
             Field("world", {"type": "integer", "minimum": 1}, "Number of ranks."),
             Field("level", {"enum": [0, 1, 2, 3]}, "Level of recording."),
-            Field("every", {"type": "integer", "minimum": 1}, "Full digests are taken at the first step and every so many after it."),
+            Field(
+                "every",
+                {"type": "integer", "minimum": 1},
+                "Full digests are taken at the first step and every so many after it.",
+            ),
             Field(
                 "recorded",
                 {"type": "object", "additionalProperties": WAY},
-                "For each stage `digest`, `norm` (norms or plain values at every step; digests at the beginning, after a "
-                "resume and, from level 1 on, at the steps of `every`) or `none`.",
+                "For each stage `digest`, `norm` (norms or plain values at every step; digests at the beginning, after "
+                "a resume and, from level 1 on, at the steps of `every`) or `none`.",
             ),
             maybe("run", STRING, "Name of the run, when one was given."),
             maybe("why", NAMES, "Sentences: what is not recorded, and why."),
