@@ -38,6 +38,7 @@ from app.laboratory import data, timed
 from app.language import Language, other
 from app.main import INDEX, Gardener, create_app, create_copy, create_live, store
 from app.settings import Settings
+from app.traces import recorder_source
 from app.web.queries import texts
 from app.web.site import Copy
 
@@ -293,6 +294,12 @@ def run(
         raise typer.Exit(2) from None
     chosen = EXPERIMENTS[experiment]
     typer.echo(json.dumps(data(chosen, params, timed(chosen, params)), ensure_ascii=False, indent=1))
+
+
+@app.command()
+def recorder() -> None:
+    """Print recorder.py, which records a training run: perennial recorder > recorder.py"""
+    sys.stdout.buffer.write(recorder_source())
 
 
 @app.command()

@@ -30,6 +30,7 @@ from app.laboratory import Laboratory, Outcome
 from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
+from app.traces import recorder_source
 from app.web import api, concepts, copies, downloads, feeds, notes, previews, problems, search, tending, widgets
 from app.web.assets import read_assets
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
@@ -182,6 +183,10 @@ def add_plain_routes(app: FastAPI, site: Site) -> None:
         if asset is None:
             raise NotFound(name)
         return Response(asset.body, media_type=asset.media_type, headers={"Cache-Control": FOR_EVER})
+
+    @app.get("/recorder.py", include_in_schema=False)
+    def recorder() -> Response:
+        return Response(recorder_source(), media_type="text/x-python")
 
     @app.get("/healthz", include_in_schema=False)
     def alive() -> Response:
