@@ -602,7 +602,6 @@ class Recorder:
         self._seed: Tensor | None = None
         self._calls, self._asked = 0, -1
         self._before: _Before | None = None
-        self._turn = 0
         self._file = _opened(_ranked(Path(os.fspath(path)), self.rank))
         self._shut = weakref.finalize(self, os.close, self._file)
         self._handles = self._hook()
@@ -972,7 +971,8 @@ class Recorder:
         complete = number <= FIRST or (number - 1) % self.every == 0
         if not complete:
             share = -(-len(named) // self.every)
-            named = [named[(number * share + place) % len(named)] for place in range(share)]
+            turn = (number + number // self.every) * share  # the complete ones do not always take the same turn
+            named = [named[(turn + place) % len(named)] for place in range(share)]
         sums = _sums(named)
         digests = {name: one.digest for name, one in sums.items()}
         norms = {name: one.norm for name, one in sums.items()}
