@@ -7,6 +7,7 @@ from collections.abc import Callable
 from bench.browser import browsing, changes, visits
 from bench.experiments import accumulation, exact
 from bench.pages import pages
+from bench.recorder import recording
 from bench.results import RESULTS, Row, write
 from bench.start import memory, start
 from bench.vaults import vaults
@@ -27,6 +28,7 @@ def main(wanted: list[str]) -> None:
             "start": start,
             "memory": memory,
             "vaults": vaults,
+            "recording": recording,
         }
         for name in wanted or parts:
             print(f"{name} …", file=sys.stderr)
