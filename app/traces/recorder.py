@@ -598,7 +598,7 @@ class Recorder:
         self.since = 0
         self._lines: list[Json] = []
         self._averages: dict[str, Any] = {}
-        self._fresh, self._queued, self._evaluating, self._pending = False, False, 0, False
+        self._fresh, self._queued, self._evaluating = False, False, 0
         self._seed: Tensor | None = None
         self._calls, self._asked = 0, -1
         self._before: _Before | None = None
@@ -634,7 +634,7 @@ class Recorder:
             dtype = str(loss.dtype).removeprefix("torch.") if isinstance(loss, Tensor) else "float64"
             over = count.item() if isinstance(count, Tensor) else count
             self._write("loss", micro=self.micro, loss=value, count=over, dtype=dtype)
-        if isinstance(loss, Tensor) and loss.requires_grad:
+        if isinstance(loss, Tensor) and loss.grad_fn is not None:
             loss.register_hook(self._on_seed)
 
     @contextlib.contextmanager
@@ -698,7 +698,6 @@ class Recorder:
             source = "given" if step is not None else "optimizer" if counted else "unknown"
             self.step = step if step is not None else int(max(counted)) if counted else self.step
             self.since, self.micro, self.epoch = self.step, 0, epoch
-            self._pending = False
             loaded, parts = (None, None) if payload is None else self._against(payload, whole_only=True)
             changed = [kind for kind in after if after[kind] != before.get(kind)]
             known = {"epoch": epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
@@ -785,7 +784,7 @@ class Recorder:
             one = self._measured(tensors, self._is_full())
             self._write("forward", micro=self.micro, call=self._calls, **one)
         for name, tensor in tensors:
-            if tensor.requires_grad:
+            if tensor.grad_fn is not None:
                 tensor.register_hook(self._on_backward)
             if name == "loss" and self.reads_loss and tensor.numel() == 1:
                 self.loss(tensor)
@@ -809,7 +808,7 @@ class Recorder:
         engine.queue_callback(lambda: engine.queue_callback(self._on_backward_ended))
 
     def _on_backward_ended(self) -> None:
-        self._queued, self._fresh, self._pending = False, False, True
+        self._queued = self._fresh = False
         with _quietly():
             self._write_gradients("raw")
         self._seed, self._calls = None, 0
@@ -882,7 +881,7 @@ class Recorder:
         if update is not None:
             self._write("update", **update)
         full = self._is_full()
-        self.step, self.micro, self._before, self._pending, self._fresh = number, 0, None, False, False
+        self.step, self.micro, self._before, self._fresh = number, 0, None, False
         self._write_state(full)
         self.flush()
 

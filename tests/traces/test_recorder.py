@@ -347,6 +347,53 @@ def test_a_closure_is_followed_through_all_its_evaluations(tmp_path: Path) -> No
     assert of(found, "weights")[-1]["digest"] == together(parameters(model))
 
 
+class Recomputing(nn.Module):
+    def __init__(self, reentrant: bool) -> None:
+        super().__init__()
+        self.inner, self.reentrant = perceptron(), reentrant
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.utils.checkpoint.checkpoint(self.inner, inputs, use_reentrant=self.reentrant)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("way", ["plain", "reentrant", "compiled"])
+def test_a_model_that_recomputes_or_is_compiled_is_followed_too(way: str, tmp_path: Path) -> None:
+    def train(path: Any) -> None:
+        torch.manual_seed(0)
+        model = torch.compile(perceptron(), backend="eager") if way == "compiled" else Recomputing(way == "reentrant")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        trace = Recorder(path, model, optimizer)
+        for step in range(2):
+            inputs = torch.randn(4, 6).requires_grad_()
+            trace.batch([step], inputs)
+            loss = model(inputs).square().mean()
+            trace.loss(loss, 4)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert self_check(train, lambda _: None)["same"]
+    train(tmp_path / "a.jsonl")
+    found = lines(tmp_path / "a.jsonl")
+    names = {one["name"].removeprefix("inner.") for one in of(found, "model")[0]["parameters"]}
+    assert names == {"0.weight", "0.bias", "3.weight", "3.bias"}
+    assert [len(of(found, event)) for event in ("forward", "loss", "control", "weights")] == [2, 2, 2, 3]
+    assert [line["none"] for line in of(found, "grad")] == [0, 0, 0, 0]
+
+
+def test_an_output_that_is_a_parameter_gathers_no_hooks(tmp_path: Path) -> None:
+    model = nn.Module()
+    model.weight = nn.Parameter(torch.ones(2))
+    model.forward = lambda: model.weight  # type: ignore[method-assign]
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    Recorder(tmp_path / "a.jsonl", model, optimizer)
+    for _ in range(3):
+        model().sum().backward()
+        optimizer.step()
+    assert not model.weight._backward_hooks
+    assert len(of(lines(tmp_path / "a.jsonl"), "control")) == 3
+
+
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD"])
 def test_a_closure_of_a_plain_optimizer_is_read_after_it_ran(tmp_path: Path, optimizer: str) -> None:
     """As Lightning calls it."""
