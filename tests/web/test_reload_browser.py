@@ -62,11 +62,13 @@ def author(tmp_path: Path) -> Iterator[Author]:
     yield from follow(content)
 
 
-def follow(content: Path) -> Iterator[Author]:
+def follow(content: Path, **environment: str) -> Iterator[Author]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = [str(PERENNIAL), "serve", "--reload", "--content", str(content), "--port", str(port)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "400"}) as server:
+    with subprocess.Popen(
+        words, stderr=subprocess.PIPE, text=True, env=os.environ | environment | {"COLUMNS": "400"}
+    ) as server:
         one = Author(content, f"http://127.0.0.1:{port}", server)
         try:
             one.until("/healthz" if "broken" not in content.name else "/en/", "a")
@@ -224,6 +226,20 @@ def test_no_name_and_no_move_of_the_folder_ends_the_watch(author: Author) -> Non
     author.until("/en/heat", "Written meanwhile.")
     author.write("heat.en.md", "# Heat\n\nAfter the move.\n")
     author.until("/en/heat", "After the move.")
+
+
+def test_a_folder_that_tells_nobody_of_edits_is_looked_through(tmp_path: Path) -> None:
+    content = planted(tmp_path / "notes", heat_en="# Heat\n\nWarm.\n")
+    following = follow(content, WATCHFILES_FORCE_POLLING="true")
+    author = next(following)
+    for words in ("Once.", "Twice."):
+        author.write("heat.en.md", f"# Heat\n\n{words}\n")
+        author.until("/en/heat", words)
+    Path(os.fsdecode(os.fsencode(content) + b"/\xff.md")).write_text("# No text", encoding="utf-8")
+    time.sleep(1)
+    author.write("heat.en.md", "# Heat\n\nThrice.\n")
+    author.until("/en/heat", "Thrice.")
+    following.close()
 
 
 def test_gardens_before_an_edit_are_given_up(tmp_path: Path) -> None:
