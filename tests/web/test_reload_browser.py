@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,8 +21,8 @@ from playwright.sync_api import expect
 
 from app.main import create_live
 from app.settings import Settings
-from tests.conftest import Reader, served
-from tests.web.visits import planted
+from tests.conftest import CONTENT, Reader, served
+from tests.web.visits import ARTICLE, planted
 
 PERENNIAL = Path(sys.executable).with_name("perennial")
 LONG = "\n\n".join(f"Paragraph {number} of a long note." for number in range(60))
@@ -182,6 +183,22 @@ def test_a_paragraph_on_the_screen_stays_there(author: Author, reader: Callable[
         assert time.monotonic() < deadline, "the page lost its place"
 
 
+def test_the_article_keeps_its_place_beside_its_contents(tmp_path: Path, reader: Callable[..., Reader]) -> None:
+    content = tmp_path / "garden"
+    shutil.copytree(CONTENT, content)
+    article = content / f"{ARTICLE}.en.md"
+    written = article.read_text(encoding="utf-8")
+    following = follow(content)
+    page = reader(viewport={"width": 1440, "height": 900}).open(f"{next(following).address}/en/{ARTICLE}#levels")
+    expect(page.locator(".toc")).to_be_visible()
+    page.evaluate("scrollTo({ top: 5000, behavior: 'instant' })")
+    article.write_text(f"{written}\n\nBelow it all.\n", encoding="utf-8")
+    expect(page.locator("main")).to_contain_text("Below it all.")
+    page.wait_for_timeout(500)  # also when all is loaded
+    assert page.evaluate("scrollY") == 5000
+    following.close()
+
+
 def test_a_note_that_was_away_for_a_while_comes_back_in_its_place(
     author: Author, reader: Callable[..., Reader]
 ) -> None:
@@ -233,10 +250,11 @@ def test_a_folder_that_tells_nobody_of_edits_is_looked_through(tmp_path: Path) -
     following = follow(content, WATCHFILES_FORCE_POLLING="true")
     author = next(following)
     for words in ("Once.", "Twice."):
+        time.sleep(1.1)  # whole seconds are compared there
         author.write("heat.en.md", f"# Heat\n\n{words}\n")
         author.until("/en/heat", words)
     Path(os.fsdecode(os.fsencode(content) + b"/\xff.md")).write_text("# No text", encoding="utf-8")
-    time.sleep(1)
+    time.sleep(1.1)
     author.write("heat.en.md", "# Heat\n\nThrice.\n")
     author.until("/en/heat", "Thrice.")
     following.close()
