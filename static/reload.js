@@ -11,7 +11,7 @@ let seen = edits;
 
 // What stands on the screen: each block by its words, with its place there and on the page.
 const blocks = () => [...document.querySelectorAll("main :is(h1, h2, h3, h4, p, li, dt, dd, pre, tr, figure)")]
-  .filter((one) => one.offsetParent && !one.closest(".footnotes"))
+  .filter((one) => one.offsetParent && one.textContent.trim() && !one.closest(".toc, .footnotes, .result")) // which stand still
   .map((one) => ({ words: one.textContent, top: one.getBoundingClientRect().top, height: one.offsetHeight }));
 const opened = () => [...document.querySelectorAll("main details")].map((one) => [one.querySelector("summary")?.textContent, one.open]);
 

@@ -309,7 +309,8 @@ def test_a_measured_number_is_not_run_by_a_check(vault: Vault) -> None:
 
 def test_a_file_of_measurements_that_cannot_be_read_counts_as_none(vault: Vault) -> None:
     vault.write("heat.md", "[2]{ran=noise read=level}\n")
-    for text in ("<<<<<<< ours", '{"records": [{}]}', "[]", '{"records": 3}'):
+    unnamed = '{"records": [{"experiment": [], "digest": 1, "params": 1, "result": 1, "versions": 1, "processor": 1}]}'
+    for text in ("<<<<<<< ours", '{"records": [{}]}', "[]", '{"records": 3}', unnamed):
         vault.write("measured.json", text)
         report = vault.check()
         assert report.faults == ()

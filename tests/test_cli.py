@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app import __version__
-from app.cli import app
+from app.cli import Following, app
 from app.experiments import EXPERIMENTS
 from app.main import checked
 from app.settings import Settings
@@ -306,6 +306,28 @@ def opened(address: str, server: subprocess.Popen[str]) -> str:
             time.sleep(0.05)
 
 
+# serve --reload
+
+
+def test_an_edit_says_what_is_new_and_what_still_stops_the_garden(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(text: str) -> list[str]:
+        (content / "fine.en.md").write_text(text, encoding="utf-8")
+        tell(checked(Settings(content=content)))
+        return capsys.readouterr().err.splitlines()
+
+    content, tell = planted(tmp_path / "notes"), Following()
+    assert said("# Fine\n\n[[one]]\n") == ["warning notes/fine.en.md:3: no note is called 'one' yet"]
+    assert said("# Fine\n\nText.\n\n[[one]]\n") == []
+    assert said("# Fine\n\n[[one]] [[two]]\n") == ["warning notes/fine.en.md:3: no note is called 'two' yet"]
+    wrong = "error notes/fine.en.md:3: no experiment is called 'x'"
+    for _ in range(2):
+        (line,) = said("# Fine\n\n[1]{ran=x read=y}\n")
+        assert line.startswith(wrong)
+    assert said("# Fine\n") == ["mended"]
+
+
 # new
 
 
@@ -318,6 +340,10 @@ def opened(address: str, server: subprocess.Popen[str]) -> str:
         (["热", "--language", "zh", "--slug", "fine"], "fine.zh.md", "热"),
         (['../../etc/"quoted": # \\ yes'], "etc-quoted-yes.md", '../../etc/"quoted": # \\ yes'),
         (["C++ 🌱 v2.0"], "c-v2-0.md", "C++ 🌱 v2.0"),
+        (["热", "--language", "zh", "--slug", "Old Ways"], "shelf/Old Ways.zh.md", "热"),
+        (["Fine/other things/Fine"], "fine-other-things-fine.md", "Fine/other things/Fine"),
+        (["👩‍💻 at work"], "at-work.md", "👩‍💻 at work"),
+        (["𠀀" * 90], "𠀀" * 60 + ".md", "𠀀" * 90),
         (["word " * 60], "-".join(["word"] * 16) + ".md", " ".join(["word"] * 60)),
     ],
 )
@@ -325,6 +351,7 @@ def test_a_note_is_begun_under_the_address_of_its_title(
     tmp_path: Path, words: list[str], file: str, title: str
 ) -> None:
     content = planted(tmp_path / "notes", fine_en="# Fine\n\n[[other]]", other_en="[[fine]]")
+    planted(content / "shelf", **{"Old Ways_en": "# Ways\n\n[[fine]]"})
     told = command("new", *words, "--content", content)
     assert (told.exit_code, told.stdout) == (0, f"{content / file}\n")
     report = checked(Settings(content=content))
@@ -338,6 +365,9 @@ def test_a_note_is_begun_under_the_address_of_its_title(
         (["Fine"], "'fine' is what fine.en.md is called"),
         (["Anders", "--slug", "FINE"], "'fine' is what fine.en.md is called"),
         (["Widgets"], "'widgets' is an address of the garden itself"),
+        (["ſearch"], "'ſearch' is an address of the garden itself"),
+        (["Anders", "--slug", ""], "'' has no letter or figure"),
+        (["Fine", "--slug", "热 量"], "'Fine' is what fine.en.md is called"),
         (["?!"], "'?!' has no letter or figure"),
         (["  "], "a title has at least one letter"),
         (["a\x00b"], "only characters that can be printed"),
@@ -345,7 +375,7 @@ def test_a_note_is_begun_under_the_address_of_its_title(
     ],
 )
 def test_a_note_is_not_begun_where_something_stands_against_it(tmp_path: Path, words: list[str], why: str) -> None:
-    content = planted(tmp_path / "notes", fine_en="# Fine\n\nText.")
+    content = planted(tmp_path / "notes", fine_en="# Fine\n\nText.", **{"热 量_zh": "Text."})
     (content / "there.md").write_bytes(b"\xff")
     before = sorted(path.name for path in content.iterdir())
     told = command("new", *words, "--content", content)

@@ -193,6 +193,7 @@ async def _edits(content: Path) -> AsyncIterator[None]:
         changes = awatch(
             folder, watch_filter=seen, step=REST, debounce=PATIENCE, rust_timeout=GLANCE, yield_on_timeout=True
         )
+        fine = True
         try:
             async for found in changes:
                 if _identity(content) != watched:
@@ -201,8 +202,10 @@ async def _edits(content: Path) -> AsyncIterator[None]:
                     begins = False
                     yield None
         except* (WatchfilesRustInternalError, FileNotFoundError):
-            pass  # a name that is no text, or a folder that has gone at this moment
-        await asyncio.sleep(REST / 1000)
+            fine = False  # a name that is no text, or a folder that has gone at this moment
+        if not fine:  # it would fail again at once where it looks through the folder, as on a network drive
+            yield None
+            await asyncio.sleep(GLANCE / 1000)
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:

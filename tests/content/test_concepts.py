@@ -12,13 +12,19 @@ MOMENTUM = "momentum:\n  label: {en: momentum, zh: 动量}\n  meaning: {en: a su
 GARDEN = Path(__file__).parents[2] / "content"
 
 
-def told(root: Path, text: str) -> list[str]:
-    (root / "concepts.yaml").write_text(text, encoding="utf-8")
+def told(root: Path, text: str = "") -> list[str]:
+    if text:
+        (root / "concepts.yaml").write_text(text, encoding="utf-8")
     return [str(fault) for fault in read_concepts(root)[1]]
 
 
 def test_no_file_is_no_concepts(tmp_path: Path) -> None:
     assert read_concepts(tmp_path) == ({}, ())
+
+
+def test_a_file_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    (tmp_path / "concepts.yaml").mkdir()
+    assert told(tmp_path) == ["concepts.yaml:1: this cannot be opened (Is a directory)"]
 
 
 def test_a_concept_has_both_languages_and_perhaps_other_spellings(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,8 +21,8 @@ from playwright.sync_api import expect
 
 from app.main import create_live
 from app.settings import Settings
-from tests.conftest import Reader, served
-from tests.web.visits import planted
+from tests.conftest import CONTENT, Reader, served
+from tests.web.visits import ARTICLE, planted
 
 PERENNIAL = Path(sys.executable).with_name("perennial")
 LONG = "\n\n".join(f"Paragraph {number} of a long note." for number in range(60))
@@ -62,11 +63,13 @@ def author(tmp_path: Path) -> Iterator[Author]:
     yield from follow(content)
 
 
-def follow(content: Path) -> Iterator[Author]:
+def follow(content: Path, **environment: str) -> Iterator[Author]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = [str(PERENNIAL), "serve", "--reload", "--content", str(content), "--port", str(port)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "400"}) as server:
+    with subprocess.Popen(
+        words, stderr=subprocess.PIPE, text=True, env=os.environ | environment | {"COLUMNS": "400"}
+    ) as server:
         one = Author(content, f"http://127.0.0.1:{port}", server)
         try:
             one.until("/healthz" if "broken" not in content.name else "/en/", "a")
@@ -180,6 +183,22 @@ def test_a_paragraph_on_the_screen_stays_there(author: Author, reader: Callable[
         assert time.monotonic() < deadline, "the page lost its place"
 
 
+def test_the_article_keeps_its_place_beside_its_contents(tmp_path: Path, reader: Callable[..., Reader]) -> None:
+    content = tmp_path / "garden"
+    shutil.copytree(CONTENT, content)
+    article = content / f"{ARTICLE}.en.md"
+    written = article.read_text(encoding="utf-8")
+    following = follow(content)
+    page = reader(viewport={"width": 1440, "height": 900}).open(f"{next(following).address}/en/{ARTICLE}#levels")
+    expect(page.locator(".toc")).to_be_visible()
+    page.evaluate("scrollTo({ top: 5000, behavior: 'instant' })")
+    article.write_text(f"{written}\n\nBelow it all.\n", encoding="utf-8")
+    expect(page.locator("main")).to_contain_text("Below it all.")
+    page.wait_for_timeout(500)  # also when all is loaded
+    assert page.evaluate("scrollY") == 5000
+    following.close()
+
+
 def test_a_note_that_was_away_for_a_while_comes_back_in_its_place(
     author: Author, reader: Callable[..., Reader]
 ) -> None:
@@ -224,6 +243,21 @@ def test_no_name_and_no_move_of_the_folder_ends_the_watch(author: Author) -> Non
     author.until("/en/heat", "Written meanwhile.")
     author.write("heat.en.md", "# Heat\n\nAfter the move.\n")
     author.until("/en/heat", "After the move.")
+
+
+def test_a_folder_that_tells_nobody_of_edits_is_looked_through(tmp_path: Path) -> None:
+    content = planted(tmp_path / "notes", heat_en="# Heat\n\nWarm.\n")
+    following = follow(content, WATCHFILES_FORCE_POLLING="true")
+    author = next(following)
+    for words in ("Once.", "Twice."):
+        time.sleep(1.1)  # whole seconds are compared there
+        author.write("heat.en.md", f"# Heat\n\n{words}\n")
+        author.until("/en/heat", words)
+    Path(os.fsdecode(os.fsencode(content) + b"/\xff.md")).write_text("# No text", encoding="utf-8")
+    time.sleep(1.1)
+    author.write("heat.en.md", "# Heat\n\nThrice.\n")
+    author.until("/en/heat", "Thrice.")
+    following.close()
 
 
 def test_gardens_before_an_edit_are_given_up(tmp_path: Path) -> None:

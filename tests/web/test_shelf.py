@@ -42,6 +42,7 @@ def test_bodies_are_compressed_as_the_reader_accepts_it(site: TestClient, addres
 def test_a_compressed_body_is_the_page(site: TestClient) -> None:
     with site.stream("GET", "/en/", headers={"Accept-Encoding": "gzip"}) as answer:
         raw = b"".join(answer.iter_raw())
+    assert raw[4:8] == bytes(4), "the time of making it is no part of a page"
     assert gzip.decompress(raw).decode() == site.get("/en/", headers={"Accept-Encoding": "identity"}).text
 
 
