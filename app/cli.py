@@ -349,12 +349,6 @@ def recorder() -> None:
 
 
 @app.command()
-def recorder() -> None:
-    """Print recorder.py, which records a training run: perennial recorder > recorder.py"""
-    sys.stdout.buffer.write(recorder_source())
-
-
-@app.command()
 def version() -> None:
     """Print the version."""
     typer.echo(__version__)
