@@ -23,7 +23,7 @@ ALIKE, LIKELY = 0.5, 0.65
 """The least likeness (difflib's ratio) of a name that is offered, and of one that was probably meant."""
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 18)
 def key(name: str) -> str:
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return GAP.sub("-", plain).strip("-")

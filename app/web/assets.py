@@ -1,10 +1,13 @@
 """The site's own style sheets and scripts, joined at the start into one file each, named by their content."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
+"""A line for whoever opens the file; readers are not sent it."""
 HTMX = "4.0.1"
 HTMX_CDN = f"https://cdn.jsdelivr.net/npm/htmx.org@{HTMX}/dist/htmx.min.js"
 HTMX_INTEGRITY = "sha384-Qp9rdC8H7EqOoX+nR0P3RPG2Noji+qdwJlGpfzwQJsfOpp3sGwIdSP9xO3+UlEhn"
@@ -57,7 +60,7 @@ def read_assets(folder: Path, copy: bool = False) -> Assets:
 def _joined(paths: Iterable[Path], ending: str, name: str, media_type: str) -> Asset:
     parts = [path.read_text(encoding="utf-8") for path in paths]
     if ending == "js":
-        parts = [f"{{\n{part}}}\n" for part in parts]
+        parts = [f"{{\n{COMMENT.sub('', part)}}}\n" for part in parts]
     return _asset(name, ending, media_type, "\n".join(parts).encode())
 
 
