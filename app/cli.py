@@ -28,7 +28,7 @@ from app.checks import Report, needed, update
 from app.content.reader import Reader
 from app.errors import Fault, InvalidParameters, TraceError
 from app.experiments import EXPERIMENTS
-from app.garden.dates import dates, write_index
+from app.garden.dates import INDEX, dates, write_index
 from app.garden.digests import digests, write_old_sections
 from app.garden.garden import Garden, grow
 from app.garden.history import write_histories
@@ -36,7 +36,7 @@ from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import INDEX, Gardener, create_app, create_copy, create_live, store
+from app.main import Gardener, create_app, create_copy, create_live, store
 from app.settings import Settings
 from app.traces import recorder_source
 from app.traces.comparison import compare

@@ -21,6 +21,10 @@ class Text:
         return Text(self.en + other.en, self.zh + other.zh)
 
 
+BADGE = Text("EN", "中")
+"""Of a language, beside a title that the other one lacks."""
+
+
 def alike(words: str) -> Text:
     """Text that reads the same in both languages: a symbol, a number, a name in code."""
     return Text(words, words)

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from app.checks import Report, check
 from app.content.reader import Reader, Watch, unwatched
 from app.errors import AuthorError
-from app.garden.dates import Calendar, dates, read_index
+from app.garden.dates import INDEX, Calendar, dates, read_index
 from app.garden.store import Store
 from app.laboratory import Laboratory
 from app.settings import Settings
@@ -26,8 +26,6 @@ from app.web.site import Copy
 if TYPE_CHECKING:
     from app.build.copying import Plan
     from app.web.reload import Live
-
-INDEX = "index.json"
 
 
 def create_app(settings: Settings | None = None, report: Report | None = None) -> ASGIApp:

@@ -235,6 +235,7 @@ def _around(note: str, name: str) -> tuple[str, ...]:
 
 
 def folded(text: str) -> str:
+    """One width, one case, one composition: `ＦＬＯＡＴ３２` and `Float32` become `float32`."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 

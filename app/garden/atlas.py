@@ -19,16 +19,13 @@ import networkx as nx
 from app.content.note import Concept, Growth
 from app.garden.garden import Address, Garden
 from app.garden.names import key
-from app.language import LANGUAGES, Language, Text, other
+from app.language import BADGE, LANGUAGES, Language, Text, other
 
 What = Literal["note", "concept"]
 MOST: Mapping[What, int] = {"concept": 50, "note": 70}
 """Nodes of a picture, the best joined of those that a view asks for: a label needs its row, a reader an overview."""
 PARTNERS = 2
 """Where concepts stand alone, each is joined to so many of those that most notes speak of together with it."""
-
-BADGE = Text("EN", "中")
-"""Of a language, beside a title that the other one lacks."""
 
 
 @dataclass(frozen=True)

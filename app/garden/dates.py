@@ -15,6 +15,9 @@ from typing import Any, get_args
 from app.content.note import Note
 from app.garden.repository import Blobs, Repository, Revision, place, revisions
 
+INDEX = "index.json"
+"""What an image without a repository knows of the past, beside its notes."""
+
 
 @dataclass(frozen=True)
 class Dates:

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
+from app.content.files import folded
+
 Fold = Callable[[str], str]
 
 PLAIN = (
@@ -16,11 +18,6 @@ PLAIN = (
 """Characters that fold into one character each and never join the one before them; most of any text."""
 RUN = re.compile(f"[{PLAIN}]+(?=[{PLAIN}]|\\Z)")
 ACCENTS = re.compile("[\u0300-\u036f]")
-
-
-def folded(text: str) -> str:
-    """One width, one case, one composition: `ＦＬＯＡＴ３２` and `Float32` become `float32`."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def unaccented(text: str) -> str:

@@ -5,12 +5,13 @@ A slug, a title and an alias are names; case, width, composition, white space an
 
 import difflib
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
+
+from app.content.files import folded
 
 GAP = re.compile(r"[\s\-\u2010]+")
 LONGEST = 100
@@ -25,8 +26,7 @@ ALIKE, LIKELY = 0.5, 0.65
 
 @lru_cache(maxsize=1 << 18)
 def key(name: str) -> str:
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return GAP.sub("-", plain).strip("-")
+    return GAP.sub("-", folded(name)).strip("-")
 
 
 @dataclass(frozen=True, eq=False)

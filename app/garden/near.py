@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
+from app.content.files import folded
 from app.content.note import Concept
-from app.garden.folding import folded, without_accents
+from app.garden.folding import without_accents
 from app.garden.sheets import Sheet, having
 from app.garden.slips import HAN, meant, words
 from app.language import LANGUAGES

@@ -15,9 +15,10 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal
 
+from app.content.files import folded
 from app.content.note import Concept, Growth, Note
 from app.content.reader import Kept
-from app.garden.folding import Fold, folded, unaccented
+from app.garden.folding import Fold, unaccented
 from app.garden.names import key
 from app.garden.near import MOST_TERMS, Meaning, Spellings, meanings, near, spellings
 from app.garden.sheets import Sheet, having, sheets_of

@@ -13,10 +13,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.content.files import folded
 from app.content.note import Concept, Note, Prose
 from app.content.pieces import Anchored, Code, Footnotes
 from app.content.reader import Kept
-from app.garden.folding import folded, without_accents
+from app.garden.folding import without_accents
 from app.garden.network import places
 from app.garden.slips import HAN
 from app.language import Language

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.garden.folding import Fold, folded, joins, origins
+from app.content.files import folded
+from app.garden.folding import Fold, joins, origins
 
 Pieces = tuple[tuple[str, bool], ...]
 """A text in pieces, each with whether it is a hit; no two of a kind stand together."""

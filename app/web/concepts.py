@@ -8,22 +8,21 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from app.content.note import GROWTHS
 from app.errors import Problem
 from app.experiments.experiment import query
 from app.experiments.parameters import Choice, Params
 from app.garden.atlas import View
 from app.garden.names import key
 from app.garden.pictures import Drawn
-from app.language import Language, Text, other
+from app.language import LANGUAGES, Language, Text, other
 from app.web.addresses import at
+from app.web.filters import MOST_TAGS, Filter, Filters, Option, filter_links, languages, stages
 from app.web.network_views import garden_network_view
-from app.web.note_views import NAMES, TAGS, concept_view
+from app.web.note_views import concept_view
 from app.web.problems import NotFound
 from app.web.queries import pairs, written
 from app.web.rendering import Frame, page
 from app.web.search_queries import GROWTH, LANG, TAG, Plain, readable
-from app.web.search_views import MOST_TAGS, FilterLink
 from app.web.site import Site
 from app.web.widget_views import problem_views
 from app.web.words import Words
@@ -55,20 +54,19 @@ def routes(site: Site) -> APIRouter:
             problems = (*problems, Problem("around", asked["around"], NO_NODE))
             asked = Params(tuple({**asked, "around": None}.items()))
         drawn, drawing = drawn_by_now(site, language, asked)
-        nodes = drawn is not None and len(drawn.graph) > 0
+        network, centre = None, ""
+        if drawn is not None and drawn.graph:
+            network = garden_network_view(site, language, drawn, lambda node: around(site, language, node))
+            centre = drawn.graph.nodes[asked["around"]]["labels"][language] if asked["around"] else ""
         frame = Frame(
             language, words.concepts, words.concepts_lead, f"/{language}/concepts", f"/{other(language)}/concepts",
             "concepts", tail=f"?{raw}" if raw else "", robots="noindex" if raw else "",
         )  # fmt: skip
         view = {
             "concepts": glossary(site, language),
-            "network": garden_network_view(site, language, drawn, lambda node: around(site, language, node))
-            if drawn is not None and nodes
-            else None,
+            "network": network,
             "drawing": drawing,
-            "centre": drawn.graph.nodes[asked["around"]]["labels"][language]
-            if drawn is not None and asked["around"]
-            else "",
+            "centre": centre,
             "filters": () if site.still else filters(site, language, asked),
             "problems": problem_views(problems, language),
         }
@@ -105,42 +103,26 @@ def drawn_by_now(site: Site, language: Language, asked: Mapping[str, Any]) -> tu
 
 def glossary(site: Site, language: Language) -> list[tuple[str, str, str, int]]:
     """Id, label, meaning, and how many notes of the language speak of it."""
-    counts = Counter(id for (known, _), ids in site.naming().items() if known == language for id in ids)
+    counts = Counter(id for (known, _), ids in site.index().naming().items() if known == language for id in ids)
     return [
         (concept.id, concept.label[language], concept.meaning[language], counts[concept.id])
         for concept in site.report.concepts.values()
     ]
 
 
-def filters(site: Site, language: Language, asked: Mapping[str, Any]) -> tuple[tuple[str, tuple[FilterLink, ...]], ...]:
+def filters(site: Site, language: Language, asked: Mapping[str, Any]) -> Filters:
     """Kinds, the stages and languages that the garden has, its most frequent tags; one of a kind filters nothing."""
     words, garden = Words(language), site.report.garden
-
-    def link(name: str, text: str | None, said: str, lang: str = "") -> FilterLink:
-        same = key(text or "") == key(asked[name] or "")
-        return FilterLink(said, address(language, {**asked, name: text}), same, lang)
-
-    grown = {note.growth for note in garden.notes()}
     tags = {name: len(notes) for name, notes in garden.tags(language).items()}
     frequent = sorted(tags, key=lambda name: (-tags[name], name))[:MOST_TAGS]
     chosen = [asked["tag"]] if asked["tag"] and key(asked["tag"]) not in map(key, frequent) else []
     kinds = (
-        (words.by_kind, "kind", [link("kind", text, said[language]) for text, said in KIND.options]),
-        (words.by_stage, "growth", [link("growth", one, words[f"growth_{one}"]) for one in GROWTHS if one in grown]),
-        (
-            words.by_language,
-            "lang",
-            [
-                link("lang", one, NAMES[one], TAGS[one] if one != language else "")
-                for one in (language, other(language))
-                if garden.notes(one)
-            ],
-        ),
-        (words.by_tag, "tag", [link("tag", name, name) for name in (*chosen, *frequent)]),
+        Filter(words.by_kind, "kind", [Option(text, said[language], language) for text, said in KIND.options]),
+        stages(language, {note.growth for note in garden.notes()}),
+        languages(language, [one for one in LANGUAGES if garden.notes(one)]),
+        Filter(words.by_tag, "tag", [Option(name, name, language) for name in (*chosen, *frequent)]),
     )
-    return tuple(
-        (said, (link(name, None, words.all), *links)) for said, name, links in kinds if len(links) > 1 or asked[name]
-    )
+    return filter_links(language, asked, kinds, lambda **changed: address(language, {**asked, **changed}))
 
 
 def around(site: Site, language: Language, node: str) -> str:

@@ -12,7 +12,7 @@ from app.experiments.experiment import query
 from app.garden.names import key
 from app.garden.network import Place as Occurrence
 from app.garden.network import places
-from app.language import Language, other
+from app.language import BADGE, Language, other
 from app.web.addresses import at, note_address
 from app.web.queries import Pairs
 from app.web.records import Difference
@@ -101,7 +101,6 @@ class ConceptView:
 
 
 NAMES = {"en": "English", "zh": "中文"}
-SHORT = {"en": "EN", "zh": "中"}
 TAGS = {"en": "en", "zh": "zh-Hans"}
 MOST_NOTES = 60
 """Notes whose sentences the page of a concept shows."""
@@ -235,7 +234,7 @@ def backlink_views(site: Site, note: Note) -> tuple[BacklinkView, ...]:
             note_address(citing),
             citing.growth,
             TAGS[citing.language],
-            SHORT[citing.language] if citing.language != note.language else "",
+            BADGE[citing.language] if citing.language != note.language else "",
             sentences[:SENTENCES],
             len(sentences[SENTENCES:]),
         )

@@ -7,12 +7,11 @@ from threading import Lock
 
 from app.content.note import Note
 from app.content.rules.comments import published
-from app.garden.dates import indexed
+from app.garden.dates import INDEX, indexed
 from app.garden.differences import Paragraph, Unchanged, paragraph_differences
 from app.garden.digests import TOP, old_section, read_old_sections, section_texts, stale
 from app.garden.history import History, history, read_histories
 
-INDEX = "index.json"
 Difference = tuple[Paragraph | Unchanged, ...]
 
 

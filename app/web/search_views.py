@@ -4,17 +4,19 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
-from app.content.note import GROWTHS, Growth, Note
+from app.content.note import Growth, Note
 from app.experiments.experiment import query
 from app.experiments.parameters import Params
 from app.garden.names import key
 from app.garden.search import Found, Hit
 from app.garden.slips import HAN
 from app.garden.snippets import Pieces
-from app.language import Language, other
+from app.language import LANGUAGES, Language, other
 from app.web.addresses import note_address
+from app.web.filters import MOST_TAGS, Filter, Filters, Option, filter_links, languages, stages
 from app.web.note_views import NAMES, TAGS
 from app.web.search_queries import MOST
 from app.web.site import Site
@@ -22,7 +24,6 @@ from app.web.words import Words
 
 MORE = 5
 """Times as many are listed when a reader asks for more."""
-MOST_TAGS = 12
 MENTIONS = 3
 LONGEST = 100
 """Characters of an address without a page that are looked at."""
@@ -56,15 +57,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class FilterLink:
-    words: str
-    href: str
-    current: bool
-    lang: str = ""
-    """Where its words are not in the page's language."""
-
-
-@dataclass(frozen=True)
 class SearchView:
     """What a query found, as search.html and its fragment show it."""
 
@@ -76,8 +68,7 @@ class SearchView:
     groups: tuple[Group, ...]
     """Those that have hits; the page's language first."""
     near: tuple[ResultView, ...]
-    filters: tuple[tuple[str, tuple[FilterLink, ...]], ...]
-    """Each kind with its links, the first of which is without it."""
+    filters: Filters
     more: str
     """The address that lists more, or nothing."""
 
@@ -87,10 +78,10 @@ class SearchView:
 
 
 def search_view(site: Site, language: Language, asked: Params) -> SearchView:
-    languages: tuple[Language, ...] = (asked["lang"],) if asked["lang"] else (language, other(language))
+    tongues: tuple[Language, ...] = (asked["lang"],) if asked["lang"] else (language, other(language))
     found = {
         known: site.index().search(asked["q"], known, asked["limit"], growth=asked["growth"], tag=asked["tag"])
-        for known in languages
+        for known in tongues
     }
     groups = tuple(
         Group(NAMES[known], TAGS[known], one.total, result_views(one.hits, known))
@@ -138,21 +129,9 @@ def result_views(hits: Iterable[Hit], around: Language) -> tuple[ResultView, ...
     )
 
 
-def filters(
-    site: Site, language: Language, asked: Params, found: Iterable[Found]
-) -> tuple[tuple[str, tuple[FilterLink, ...]], ...]:
+def filters(site: Site, language: Language, asked: Params, found: Iterable[Found]) -> Filters:
     """The languages, the stages that the garden has, and the tags of what is listed, the frequent ones first."""
-    words = Words(language)
-
-    def link(name: str, text: str | None, said: str, lang: str = "") -> FilterLink:
-        same = key(text or "") == key(asked[name] or "")
-        return FilterLink(said, address(language, asked, **{name: text}), same, lang)
-
-    def foreign(tongue: Language) -> str:
-        return TAGS[tongue] if tongue != language else ""
-
-    grown = {note.growth for note in site.report.garden.notes()}
-    stages = [link("growth", one, words[f"growth_{one}"]) for one in GROWTHS if one in grown or one == asked["growth"]]
+    words, grown = Words(language), {note.growth for note in site.report.garden.notes()}
     chosen = [key(asked["tag"])] if asked["tag"] else []
     spellings: dict[str, tuple[str, Language]] = dict.fromkeys(chosen, (asked["tag"], language))
     count: Counter[str] = Counter()
@@ -161,12 +140,13 @@ def filters(
             count[key(tag)] += 1
             spellings.setdefault(key(tag), (tag, note.language))
     frequent = dict.fromkeys([*chosen, *(tag for tag, _ in count.most_common(MOST_TAGS))])
-    tags = [link("tag", spellings[tag][0], spellings[tag][0], foreign(spellings[tag][1])) for tag in frequent]
-    tongues = [link("lang", one, NAMES[one], foreign(one)) for one in (language, other(language))]
-    kinds = ((words.by_language, "lang", tongues), (words.by_stage, "growth", stages), (words.by_tag, "tag", tags))
-    return tuple(
-        (said, (link(name, None, words.all), *links)) for said, name, links in kinds if len(links) > 1 or asked[name]
+    tags = [Option(spellings[tag][0], *spellings[tag]) for tag in frequent]
+    kinds = (
+        languages(language, LANGUAGES),
+        stages(language, (*grown, asked["growth"])),
+        Filter(words.by_tag, "tag", tags),
     )
+    return filter_links(language, asked, kinds, partial(address, language, asked))
 
 
 def address(language: Language, asked: Params, **changed: str | None) -> str:

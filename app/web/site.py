@@ -12,7 +12,6 @@ from app.experiments.experiment import Result
 from app.garden.pictures import Pictures
 from app.garden.search import Index
 from app.laboratory import Laboratory
-from app.language import Language
 from app.measured import Key, key
 from app.settings import Settings
 from app.web.assets import Assets
@@ -59,10 +58,6 @@ class Site:
     def still(self) -> bool:
         """Whether it is a copy without a garden behind it: no address with a query leads anywhere."""
         return self.copy is not None and not self.copy.live
-
-    def naming(self) -> dict[tuple[Language, str], tuple[str, ...]]:
-        """The concepts that each note speaks of; reads the index."""
-        return self.index().naming()
 
     def shown(self, note: Note, ran: Ran) -> Shown:
         """What a page says of a ran number; both values where a measured one came out otherwise here."""

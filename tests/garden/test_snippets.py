@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.garden.folding import PLAIN, Fold, folded, joins, origins, unaccented
+from app.content.files import folded
+from app.garden.folding import PLAIN, Fold, joins, origins, unaccented
 from app.garden.snippets import Pieces, hits, marked, snippet
 
 STRANGE = (
