@@ -26,7 +26,7 @@ from rich.progress import Progress, TaskID, track
 from app import __version__
 from app.checks import Report, needed, update
 from app.content.reader import Reader
-from app.errors import Fault, InvalidParameters, TraceError
+from app.errors import Fault, InvalidParameters, InvalidQuestion, TraceError
 from app.experiments import EXPERIMENTS
 from app.garden.dates import INDEX, dates, write_index
 from app.garden.digests import digests, write_old_sections
@@ -39,9 +39,9 @@ from app.language import Language, other
 from app.main import Gardener, create_app, create_copy, create_live, store
 from app.settings import Settings
 from app.traces import recorder_source
-from app.traces.comparison import compare
-from app.traces.report import read_tolerances, report
-from app.traces.run import read_run, with_ranks
+from app.traces.question import answer, read_question
+from app.traces.report import report
+from app.traces.run import with_ranks
 from app.web.queries import texts
 from app.web.site import Copy
 
@@ -313,30 +313,44 @@ def compare_runs(
     noise: Annotated[
         Path | None, typer.Option(help="Trace of A run once more: the noise floor.", show_default=False)
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(help="A conclusion, such as 'accuracy: A - B > 0.2 over >= 5 seeds'.", show_default=False),
+    ] = None,
+    also_a: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another run of A, for a rule; other runs of B stand behind B.", show_default=False),
+    ] = None,
     format: Annotated[Literal["text", "json"], typer.Option(help="How the result is written.")] = "text",
+    html: Annotated[
+        Path | None, typer.Option(help="Also write the report as one HTML file.", show_default=False)
+    ] = None,
+    language: Annotated[Language, typer.Option(help="Language of the HTML file.")] = "en",
 ) -> None:
     """Find the first stage and step at which two training runs part."""
-    if require == "conclusion":
-        cannot("not enough seeds: a conclusion needs five runs or more of each side, and each side has one here")
     try:
-        tolerances = read_tolerances(tolerance or [])
-        if require == "close" and not tolerances:
-            cannot("--require close needs a tolerance, such as --tolerance loss=1e-5,1e-7")
-        runs = [read_run(with_ranks(a)), read_run([rank for path in b for rank in with_ranks(path)])]
-        again = None if noise is None else read_run(with_ranks(noise))
-        paths = [*([a, noise, a] if noise else [a]), *b]
-        with reading_traces(paths, format == "text") as watch:
-            found = compare(runs[0], runs[1], tolerances, again, watch)
-    except (TraceError, ValueError) as wrong:
+        question = read_question(require, tolerance or [], rule)
+        ours, theirs = ([rank for path in side for rank in with_ranks(path)] for side in ([a, *(also_a or [])], b))
+        again = [] if noise is None else with_ranks(noise)
+        with reading_traces([*ours, *theirs, *(again and [*ours, *again])], format == "text") as watch:
+            found = answer(ours, theirs, again, question, watch)
+        if html is not None:
+            html.write_text(standing_report(found, language), encoding="utf-8")
+    except InvalidQuestion as wrong:
+        cannot("; ".join(f"--{one.parameter} {one.given}: {one.message.en}" for one in wrong.problems))
+    except (TraceError, OSError) as wrong:
         cannot(str(wrong))
     typer.echo(json.dumps(found.json(), ensure_ascii=False, indent=1) if format == "json" else report(found))
-    raise typer.Exit(0 if found.holds(require) else 1)
+    decided = found.conclusion.verdict if found.conclusion else "not_enough_seeds"
+    if require == "conclusion" and not found.holds and decided == "not_enough_seeds":
+        cannot("not enough seeds: a conclusion needs a rule, and as many runs of each side as it names")
+    raise typer.Exit(0 if found.holds else 1)
 
 
 @contextlib.contextmanager
 def reading_traces(paths: list[Path], shown: bool) -> Iterator[Callable[[int], object]]:
     """Shows how far the files are read where that takes more than a second."""
-    size = sum(path.stat().st_size for path in paths)
+    size = sum(path.stat().st_size for path in paths if path.is_file())
     with Progress(console=note, transient=True, disable=not (shown and note.is_terminal) or size < 5e7) as bar:
         task = bar.add_task("comparing", total=size)
         yield lambda read: bar.advance(task, read)

@@ -5,7 +5,8 @@ PerennialError
 ├── ReaderError          a request is wrong: explained in place
 │   ├── InvalidParameters
 │   ├── InvalidCheckpoint
-│   └── InvalidSearch
+│   ├── InvalidSearch
+│   └── InvalidQuestion
 ├── TraceError           traces cannot be compared
 │   ├── Unreadable       a file is no trace, or not of this schema
 │   └── Incomparable     both are traces, but of nothing that could be equal
@@ -15,8 +16,10 @@ PerennialError
     └── WorkerLost       the worker died, as one that is out of memory does
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.language import Text
 
@@ -76,8 +79,24 @@ class InvalidSearch(ReaderError):
     """A search with parameters that it does not have, or with values that they cannot have."""
 
 
+class InvalidQuestion(ReaderError):
+    """A comparison of traces that is asked for in a way that cannot be answered."""
+
+
 class TraceError(PerennialError):
-    """Traces that cannot be compared."""
+    """Traces that cannot be compared; says why in both languages, and begins with the file where it is one's fault."""
+
+    def __init__(self, en: str, zh: str = "") -> None:
+        self.message = Text(en, zh or en)
+        super().__init__(en, zh)
+
+    def __str__(self) -> str:
+        return self.message.en
+
+    def within(self, folder: Path) -> "TraceError":
+        """The same, with files named as they stand in the folder."""
+        before = f"{folder}{os.sep}"
+        return type(self)(self.message.en.replace(before, ""), self.message.zh.replace(before, ""))
 
 
 class Unreadable(TraceError):

@@ -6,21 +6,17 @@ whose death costs its reader a clear answer and nobody else anything. This proce
 
 import asyncio
 import functools
-import multiprocessing
 import os
 import platform
-import resource
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as StoppedAtLimit
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
 import structlog
 from cachetools import LRUCache
-from pebble import ProcessExpired, ProcessPool
 
 from app import __version__
 from app.errors import Busy, TookTooLong, WorkerLost
@@ -28,12 +24,12 @@ from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment, Result
 from app.experiments.parameters import Params
 from app.numerals import plain
+from app.workers import Workers
 
 Key = tuple[str, str]
 """An experiment and its parameters as text: unlike Params, that tells −0 from 0 and finds NaN again."""
 THREADS = 2
 log = structlog.get_logger("perennial.laboratory")
-MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -72,32 +68,26 @@ class Laboratory:
         cache: int = 2048,
     ) -> None:
         self._time_limit = time_limit
-        self._memory_limit = memory_limit
         self._workers = workers
+        self._pool = Workers(workers, memory_limit, _warm)
         self._queue = queue
         self._kept: LRUCache[Key, Outcome] = LRUCache(max(cache, 1))
         self._keeps = cache > 0
         self._running: dict[Key, asyncio.Task[Outcome]] = {}
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="experiment")
-        self._pool: ProcessPool | None = None
-        self._coming: list[Any] = []
         self.figures = Figures()
 
     def start(self) -> None:
         """Let the workers come up behind the first pages; returns at once."""
         if any(experiment.torch for experiment in EXPERIMENTS.values()):
-            pool = self._workers_up()
-            self._coming = [pool.schedule(_warm) for _ in range(self._workers)]
+            self._pool.start()
 
     def close(self) -> None:
         """Who still waits for a run is cancelled: a pool that is stopped while it comes up answers nobody."""
         for task in self._running.values():
             task.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        if self._pool is not None:
-            self._pool.stop()  # type: ignore[no-untyped-call]
-            self._pool.join()
-            self._pool = None
+        self._pool.close()
 
     def known(self, experiment: Experiment, params: Params) -> Outcome | None:
         """The kept outcome, if there is one."""
@@ -141,7 +131,7 @@ class Laboratory:
 
     async def ready(self) -> bool:
         """Whether every worker has come up, or none is needed."""
-        return all(future.done() for future in self._coming)
+        return self._pool.ready()
 
     def _done(self, key: Key, task: "asyncio.Task[Outcome]") -> None:
         """Also looks at the exception, since every reader of the task may have gone away."""
@@ -156,36 +146,24 @@ class Laboratory:
         if not experiment.torch:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._threads, _timed, experiment.run, dict(params))
-        future = self._workers_up().schedule(_timed, args=(experiment.run, dict(params)), timeout=self._time_limit)
         try:
-            outcome: Outcome = await asyncio.wrap_future(future)
-        except StoppedAtLimit:
+            return await self._pool.run(self._time_limit, _timed, experiment.run, dict(params))
+        except TookTooLong:
             self.figures.stopped += 1
             log.warning(
                 "stopped at the time limit", experiment=experiment.name, seconds=self._time_limit, params=dict(params)
             )
             raise TookTooLong(f"{experiment.name} was stopped after {self._time_limit:g} s") from None
-        except (ProcessExpired, BrokenExecutor, MemoryError, CancelledError) as lost:
+        except WorkerLost as lost:
             self.figures.lost += 1
             log.warning("a worker was lost", experiment=experiment.name, reason=str(lost), params=dict(params))
-            raise WorkerLost(f"the worker that ran {experiment.name} ended: {lost}") from None
-        return outcome
+            raise WorkerLost(f"{experiment.name}: {lost}") from None
 
     def _remember(self, key: Key, outcome: Outcome) -> Outcome:
         self.figures.computed += 1
         if self._keeps:
             self._kept[key] = outcome
         return outcome
-
-    def _workers_up(self) -> ProcessPool:
-        if self._pool is None or not self._pool.active:
-            self._pool = ProcessPool(
-                self._workers,
-                initializer=_prepare,
-                initargs=(self._memory_limit,),
-                context=multiprocessing.get_context("spawn"),
-            )
-        return self._pool
 
 
 @functools.cache
@@ -236,18 +214,9 @@ def _timed(run: Callable[..., Result], params: dict[str, Any]) -> Outcome:
     return Outcome(result, round((time.perf_counter() - started) * 1000, 3))
 
 
-def _prepare(memory_limit: int) -> None:
-    """In a new worker: import what costs, and only then set the memory limit above what that took."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    _warm()
-    if platform.system() == "Linux":
-        with open("/proc/self/statm", encoding="ascii") as figures:
-            base = int(figures.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (base + memory_limit * MIB, resource.RLIM_INFINITY))
-
-
 def _warm() -> None:
     """Make the first experiment as quick as the later ones."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     for experiment in EXPERIMENTS.values():
         if experiment.torch:
             experiment.run(**dict(experiment.parse({})))

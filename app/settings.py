@@ -75,6 +75,11 @@ class Settings(BaseSettings):
     cache: int = Field(default=2048, ge=0, description="results of experiments that are kept")
     page_cache: int = Field(default=32, ge=0, description="MiB of finished pages that are kept")
     upload_limit: int = Field(default=64, ge=1, description="KiB that a checkpoint file may have")
+    trace_limit: int = Field(
+        default=512, ge=1, description="MiB of traces that may be sent at once, and eight times as many unpacked"
+    )
+    comparisons: int = Field(default=1, ge=1, le=64, description="traces that are compared at once; as many may wait")
+    comparison_time: float = Field(default=120.0, gt=0, description="seconds after which a comparison is stopped")
     htmx: Literal["cdn", "local"] = Field(default="cdn", description="where readers get htmx: its CDN, or this site")
     metrics: bool = Field(default=False, description="serve Prometheus figures at /metrics")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="what is logged")

@@ -4,14 +4,17 @@ Both are read once, step by step; where the lines of a step are the same bytes t
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from app.errors import Incomparable
+from app.numerals import plain
+from app.traces.conclusion import Conclusion, Rule, conclude
 from app.traces.hints import Evidence, Hint, hints, rates
 from app.traces.lines import Watch
-from app.traces.run import Record, Run, Step, parsed
+from app.traces.run import Record, Run, Step, parsed, read_run, with_ranks
 from app.traces.schema import STAGES
 from app.traces.stages import (
     LEVELS,
@@ -25,20 +28,18 @@ from app.traces.stages import (
     read_step,
     worse,
 )
+from app.traces.witness import Distance, Pair, Parameters, Place, Point, Witness, place
+
+Whole = Literal["bitwise", "equal", "close", "conclusion", "different", "not_recorded"]
+"""The level of a comparison: the strongest that holds of all that was recorded."""
+STRONGEST: tuple[Whole, ...] = ("bitwise", "equal", "close", "conclusion", "different")
+Source = Run | Path | Sequence[Path]
+"""A run that was read already, or the files to read it from."""
 
 REMEMBERED = 64
 """Steps of A whose batches are kept, to tell where those of B were seen before or come later."""
 MOST_IDS = 1_000_000
 """Sample ids that may be counted in one run and not in the other before the count is given up."""
-
-
-@dataclass(frozen=True)
-class Place:
-    stage: str
-    optimizer_step: int
-    micro_step: int | None
-    """None for what comes once a step."""
-    rank: int
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,28 @@ class Stage:
 class Noise:
     """What two runs of the same thing differ in."""
 
-    level: Level
+    level: Whole
     first_difference: Place | None
     explains: bool
     """Whether they part no later than the runs that are compared, so that nothing is to be blamed on B."""
 
 
 @dataclass(frozen=True)
+class OneSided:
+    """Records of a stage that one side has, from some step on, and the other has not: nothing is said of them."""
+
+    stage: str
+    side: str
+    """`a` or `b`."""
+    first_step: int
+
+
+@dataclass(frozen=True)
 class Comparison:
-    level: Level
+    level: Whole
+    require: Whole
+    holds: bool
+    """Whether the required level does."""
     first_difference: Place | None
     stages: tuple[Stage, ...]
     hints: tuple[Hint, ...]
@@ -70,6 +84,20 @@ class Comparison:
     """Ids that B had more often than A, up to the last step of both; None without ids."""
     never_seen: int | None
     noise: Noise | None
+    horizon: int | None
+    """The optimizer step past which closeness says nothing: from there on the runs go their own ways."""
+    conclusion: Conclusion | None
+    tolerances: Tolerances
+    last_equal: Pair | None
+    """The record before the first difference in causal order."""
+    first_unequal: Pair | None
+    parameters: tuple[Parameters, ...]
+    """Tensors by name where they were recorded so, of each kind the first step at which some differ."""
+    losses: tuple[Point, ...]
+    distances: tuple[Distance, ...]
+    one_sided: tuple[OneSided, ...]
+    resumes: tuple[Record, ...]
+    """What the resumes of B say that they loaded."""
     environment: dict[str, tuple[Any, Any]]
     """What the runs stood on, where it differs."""
     steps: int
@@ -78,18 +106,48 @@ class Comparison:
     records: int
     torn: tuple[str, ...]
 
-    def holds(self, required: Level) -> bool:
-        return self.level != "not_recorded" and ORDER.index(self.level) <= ORDER.index(required)
-
     def json(self) -> dict[str, Any]:
-        bare = replace(self, hints=())
-        return asdict(bare) | {"hints": [hint.json() for hint in self.hints]}
+        """As plain JSON: floats that are not finite are the strings of the API."""
+        bare = asdict(replace(self, hints=()))
+        found: dict[str, Any] = plain(bare | {"hints": [hint.json() for hint in self.hints]})  # type: ignore[assignment]
+        return found
 
 
-def compare(a: Run, b: Run, tolerances: Tolerances, noise: Run | None = None, watch: Watch | None = None) -> Comparison:
-    """Raises TraceError where there is nothing to compare."""
-    floor = None if noise is None else _Walk(a, noise, tolerances).done(None, watch)
-    return _Walk(a, b, tolerances).done(floor, watch)
+def compare(
+    a: Source,
+    b: Source,
+    tolerances: Tolerances | None = None,
+    require: Whole = "bitwise",
+    *,
+    noise: Source | None = None,
+    rule: Rule | None = None,
+    seeds: tuple[Sequence[Run], Sequence[Run]] = ((), ()),
+    watch: Watch | None = None,
+) -> Comparison:
+    """Where two runs part.
+
+    `noise` is A run once more; `rule` is decided over A, B and the `seeds`, further runs of each. Raises Unreadable
+    for what is no trace, Incomparable where nothing can be compared.
+    """
+    ours, theirs = _read(a), _read(b)
+    declared = tolerances or {}
+    floor = None if noise is None else _Walk(ours, _read(noise), declared).done(None, None, watch)
+    decided = None if rule is None else conclude(rule, [ours, *seeds[0]], [theirs, *seeds[1]])
+    found = _Walk(ours, theirs, declared).done(floor, decided, watch)
+    return replace(found, require=require, holds=_holds(found, require))
+
+
+def _read(source: Source) -> Run:
+    if isinstance(source, Run):
+        return source
+    paths = [source] if isinstance(source, Path) else source
+    return read_run([rank for path in paths for rank in with_ranks(path)])
+
+
+def _holds(found: Comparison, required: Whole) -> bool:
+    if required == "conclusion" and found.conclusion is not None:
+        return found.conclusion.verdict == "holds"
+    return found.level != "not_recorded" and STRONGEST.index(found.level) <= STRONGEST.index(required)
 
 
 @dataclass
@@ -115,17 +173,23 @@ class _Walk:
     """Whether the learning rates of this step differ."""
     cut: bool = False
     """Whether ranks or micro-batches are cut in another way on the two sides."""
+    witness: Witness = field(default_factory=Witness)
+    one_sided: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def done(self, floor: Comparison | None, watch: Watch | None) -> Comparison:
+    def done(self, floor: Comparison | None, decided: Conclusion | None, watch: Watch | None) -> Comparison:
         _check(self.a, self.b)
         met = False
-        for ours, theirs in _met(self.a.steps(watch), self.b.steps(watch), self.only):
+        for ours, theirs in _met(self.a.steps(watch), self.b.steps(watch), self.only, self._skipped):
             met = True
-            self.steps += ours.number > 0  # 0 is the state before the first
+            self.steps += ours.number > 0 and _under_way(ours) and _under_way(theirs)  # 0 is the state before the first
             self._step(ours, theirs)
         if not met:
             raise Incomparable("the runs have no step in common")
-        return self._result(floor)
+        return self._result(floor, decided)
+
+    def _skipped(self, a: Step) -> None:
+        """A step before B begins: what A had there may come again in B."""
+        self.recent.append(_batches(a))
 
     def _step(self, a: Step, b: Step) -> None:
         self.records += sum(len(part.lines) + len(part.after) for part in b.parts.values())
@@ -134,11 +198,14 @@ class _Walk:
                 self._same(part.lines)
             self.before = "weights" in self.levels
             self.rates_part = False
+            self.witness.equal(a)
         elif self.first is None:
             ours, theirs = read_step(a), read_step(b)
             self._unlike(a.number, ours, theirs)
+            self.witness.unlike(a, b)
         else:
             self._past(a, b)
+            self.witness.unlike(a, b)
         if self.first is None:
             self.recent.append(_batches(a))
         else:
@@ -161,10 +228,21 @@ class _Walk:
         self.before = self.before or any(event_of(line) == "weights" for line in known)
 
     def _unlike(self, number: int, a: Records, b: Records) -> None:
-        self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
-        self._count(a, b)
+        if a.by and b.by:  # else one side begins with what it loaded after this step
+            self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
+            self._count(a, b)
         self._found(compare_step(number, a, b, self.tolerances, self.cut), a, b, number)
         self.rates_part = rates(a) != rates(b)
+        if not self.cut and a.by and b.by:
+            self._alone(a, b, number)
+            if self.first is not None:
+                self.witness.look(number, a, b)
+
+    def _alone(self, a: Records, b: Records, number: int) -> None:
+        for side, own, others in (("a", a.by, b.by), ("b", b.by, a.by)):
+            for key in own.keys() - others.keys():
+                if key[0] in LEVELS:
+                    self.one_sided.setdefault((key[0], side), number)
 
     def _same(self, lines: Iterable[bytes]) -> None:
         """Lines that are the same bytes on both sides."""
@@ -190,6 +268,7 @@ class _Walk:
             if not earlier:
                 past = [record for step in self.recent for record in map(parsed, step) if record is not None]
                 self.evidence.begin(parted, a, b, past, self.b.resumes)
+            self.witness.parted(parted, found)
         ends = [one.level for one in found if one.stage == "weights" and one.step == number]
         self.before = bool(ends) and all(level == "bitwise" for level in ends)
 
@@ -224,22 +303,37 @@ class _Walk:
         else:
             del self.ids[one]
 
-    def _result(self, floor: Comparison | None) -> Comparison:
+    def _result(self, floor: Comparison | None, decided: Conclusion | None) -> Comparison:
         rungs = [stage for stage in STAGES if stage != "env"]
         stages = tuple(Stage(one, self.levels.get(one, "not_recorded"), self.lost.get(one)) for one in rungs)
         known = [stage.level for stage in stages if stage.level != "not_recorded"]
-        place = None if self.first is None else _place(self.first)
+        level: Whole = max(known, key=ORDER.index, default="not_recorded")
+        if level == "different" and decided is not None and decided.verdict == "holds":
+            level = "conclusion"
+        first = None if self.first is None else place(self.first)
         noise = None if floor is None else _noise(floor, self.first)
         counted = self.has_ids and not self.ids_over
         return Comparison(
-            level=max(known, key=ORDER.index, default="not_recorded"),
-            first_difference=place,
+            level=level,
+            require="bitwise",
+            holds=level == "bitwise",
+            first_difference=first,
             stages=stages,
             hints=hints(self.evidence, noise is not None and noise.explains) if self.first is not None else (),
             not_recorded=tuple(stage.stage for stage in stages if stage.level == "not_recorded"),
             seen_twice=sum(-count for count in self.ids.values() if count < 0) if counted else None,
             never_seen=sum(count for count in self.ids.values() if count > 0) if counted else None,
             noise=noise,
+            horizon=None if first is None else first.optimizer_step,
+            conclusion=decided,
+            tolerances=dict(self.tolerances),
+            last_equal=self.witness.last_equal,
+            first_unequal=self.witness.first_unequal,
+            parameters=tuple(self.witness.parameters.values()),
+            losses=self.witness.curve(),
+            distances=tuple(self.witness.distances),
+            one_sided=tuple(OneSided(*key, step) for key, step in sorted(self.one_sided.items())),
+            resumes=tuple(_told(one) for one in self.b.resumes),
             environment=_unlike(self.a.environment, self.b.environment),
             steps=self.steps,
             only_a=self.only["a"],
@@ -249,21 +343,29 @@ class _Walk:
         )
 
 
-def _met(a: Iterator[Step], b: Iterator[Step], only: Counter[str]) -> Iterator[tuple[Step, Step]]:
-    """The steps that both have, and a count of the others."""
+def _met(
+    a: Iterator[Step], b: Iterator[Step], only: Counter[str], skipped: Callable[[Step], object]
+) -> Iterator[tuple[Step, Step]]:
+    """The steps that both have, and a count of the others; those that A alone has are shown."""
     ours, theirs = next(a, None), next(b, None)
     while ours is not None and theirs is not None:
         if ours.number == theirs.number:
             yield ours, theirs
             ours, theirs = next(a, None), next(b, None)
         elif ours.number < theirs.number:
-            only["a"] += 1
+            only["a"] += ours.number > 0
+            skipped(ours)
             ours = next(a, None)
         else:
-            only["b"] += 1
+            only["b"] += theirs.number > 0
             theirs = next(b, None)
     for side, head, rest in (("a", ours, a), ("b", theirs, b)):
         only[side] += (head is not None) + sum(1 for _ in rest)
+
+
+def _under_way(step: Step) -> bool:
+    """Whether more is there than the state that a resume loaded."""
+    return any(part.lines for part in step.parts.values())
 
 
 def _batches(step: Step) -> list[bytes]:
@@ -288,14 +390,14 @@ def _tells(event: str, line: bytes) -> bool:
     return b'"digest"' in line if event in ("forward", "grad", "weights", "optimizer") else event != "update"
 
 
-def _place(first: Found) -> Place:
-    return Place(first.stage, first.step, first.micro if first.phase == 0 else None, first.rank)
-
-
 def _noise(floor: Comparison, first: Found | None) -> Noise:
-    place = floor.first_difference
-    explains = place is not None and (first is None or place.optimizer_step <= first.step)
-    return Noise(floor.level, place, explains)
+    parted = floor.first_difference
+    explains = parted is not None and (first is None or parted.optimizer_step <= first.step)
+    return Noise(floor.level, parted, explains)
+
+
+def _told(resume: Record) -> Record:
+    return {name: resume[name] for name in ("step", "from", "epoch", "loaded", "changed") if name in resume}
 
 
 def _unlike(a: Record, b: Record) -> dict[str, tuple[Any, Any]]:

@@ -141,7 +141,8 @@ def _accumulation(evidence: Evidence) -> bool:
     if not evidence.at("grad") or evidence.a is None or evidence.b is None:
         return False
     counts = [one.get("micros") for side in (evidence.a, evidence.b) for one in side.of("control")]
-    return any(isinstance(n, int) and n > 1 and _factor(evidence.ratio(), (n,)) for n in counts)
+    ratios = (evidence.ratio(), evidence.seed_ratio())
+    return any(isinstance(n, int) and n > 1 and _factor(ratio, (n,)) for n in counts for ratio in ratios)
 
 
 def _unscaled(evidence: Evidence) -> bool:

@@ -702,9 +702,9 @@ class Recorder:
             changed = [kind for kind in after if after[kind] != before.get(kind)]
             known = {"epoch": epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
             self._write("resume", **{"from": source}, **known)
-            self._write_generators("resume")
             self._write_state(full=True)
             self._write_side()
+            self._write_generators("resume")  # they stand before the next step; the state after the last
         self.flush()
 
     def found(self, name: str, metrics: Mapping[str, Any]) -> None:

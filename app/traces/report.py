@@ -1,12 +1,9 @@
-"""A comparison into a few lines of text that fit a terminal, and tolerances out of their text."""
+"""A comparison into a few lines of text that fit a terminal."""
 
-import math
 import textwrap
-from collections.abc import Iterable
 
-from app.traces.comparison import Comparison, Place
-from app.traces.schema import STAGES
-from app.traces.stages import Tolerances
+from app.traces.comparison import Comparison
+from app.traces.witness import Place
 
 WIDTH = 88
 
@@ -14,23 +11,6 @@ WIDTH = 88
 def report(found: Comparison) -> str:
     """In English, as all that the command says."""
     return "\n".join([*_verdict(found), "", *_ladder(found), *_remarks(found), *_hinted(found)])
-
-
-def read_tolerances(texts: Iterable[str]) -> Tolerances:
-    """`stage=relative,absolute`, once a stage. Raises ValueError that names what cannot be used."""
-    tolerances = {}
-    for text in texts:
-        stage, _, numbers = text.partition("=")
-        if stage not in STAGES or stage in ("env", "batch", "rng"):
-            raise ValueError(f"--tolerance {text}: no stage with numbers is called {stage!r}")
-        try:
-            relative, absolute = map(float, numbers.split(","))
-        except ValueError:
-            raise ValueError(f"--tolerance {text}: not of the form {stage}=1e-5,1e-7") from None
-        if not (math.isfinite(relative) and math.isfinite(absolute) and relative >= 0 and absolute >= 0):
-            raise ValueError(f"--tolerance {text}: a tolerance is a number that is not negative")
-        tolerances[stage] = (relative, absolute)
-    return tolerances
 
 
 def place(first: Place) -> str:

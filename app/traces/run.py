@@ -83,20 +83,48 @@ class Run:
                 heads[rank] = next(streams[rank], None)
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """A line at which the course of a file turns, or its end."""
+
+    path: Path
+    line: int
+    rank: int
+    event: str
+    record: Record
+
+
 def read_run(paths: Sequence[Path]) -> Run:
     """What the files hold and how they fit together; their steps are read later, by `steps`.
 
     Files of one rank go on from each other in the order given.
     """
-    marks = [mark for path in paths for mark in _marks(path)]
-    heads = [mark.record for mark in marks if mark.event == "trace"]
+    return _run([mark for path in paths for mark in _marks(path)])
+
+
+def read_runs(paths: Sequence[Path]) -> tuple[Run, ...]:
+    """As read_run, but a file that begins anew, where its rank has begun already, is the first of another run."""
+    runs: list[list[_Mark]] = [[]]
+    begun: set[int] = set()
+    for path in paths:
+        marks = list(_marks(path))
+        if _begins(marks):
+            if marks[0].rank in begun:
+                runs.append([])
+                begun.clear()
+            begun.add(marks[0].rank)
+        runs[-1].extend(marks)
+    return tuple(map(_run, runs))
+
+
+def _run(marks: Sequence[_Mark]) -> Run:
     ranks: dict[int, list[_Mark]] = {}
     for mark in marks:
         ranks.setdefault(mark.rank, []).append(mark)
     first = {event: next((one.record for one in marks if one.event == event), {}) for event in ("env", "model")}
     return Run(
         ranks={rank: tuple(_spans(own)) for rank, own in sorted(ranks.items())},
-        heads=tuple(heads),
+        heads=tuple(mark.record for mark in marks if mark.event == "trace"),
         resumes=tuple(mark.record for mark in marks if mark.event == "resume"),
         environment=first["env"],
         model=first["model"],
@@ -118,17 +146,6 @@ def parsed(line: bytes) -> Record | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("event"), str) else None
-
-
-@dataclass(frozen=True)
-class _Mark:
-    """A line at which the course of a file turns, or its end."""
-
-    path: Path
-    line: int
-    rank: int
-    event: str
-    record: Record
 
 
 def _marks(path: Path) -> Iterator[_Mark]:
@@ -176,6 +193,12 @@ def _check_head(path: Path, record: Record | None) -> None:
         raise Unreadable(f"{path}: its first line lacks the rank or the world")
 
 
+def _begins(marks: Sequence[_Mark]) -> bool:
+    """Whether the segment that the first mark opens is a new start: no resume comes before its first batch."""
+    turning = (mark.event for mark in marks[1:])
+    return next((event for event in turning if event in ("trace", "resume", "batch", "end")), "") != "resume"
+
+
 def _spans(marks: Sequence[_Mark]) -> list[Span]:
     """Where the lines of one rank's run stand."""
     pieces: list[tuple[Path, int, int, int | None]] = []  # path, first line, end, step that it goes on from
@@ -191,12 +214,9 @@ def _spans(marks: Sequence[_Mark]) -> list[Span]:
                 open_at = None
             if mark.event == "resume":
                 open_at = (mark.line + 1, int(mark.record["step"]))
-            elif mark.event == "trace":
-                turning = (one.event for one in turns[i + 1 :])
-                later = next((event for event in turning if event in ("trace", "resume", "batch", "end")), "")
-                if later != "resume":
-                    new.add(len(pieces))
-                    open_at = (mark.line + 1, None)
+            elif mark.event == "trace" and _begins(turns[i:]):
+                new.add(len(pieces))
+                open_at = (mark.line + 1, None)
     start = max(new, default=0)
     kept = pieces[start:]
     cuts = [min((s for *_, s in kept[i + 1 :] if s is not None), default=None) for i in range(len(kept))]

@@ -135,14 +135,26 @@ def _each(a: dict[Key, Record], b: dict[Key, Record], phase: int, tolerances: To
         stage, part = event, 0
         if event == "grad":
             part = int(key[4] == "clipped")
-            if not part and ours.get("seed") != theirs.get("seed"):
-                continue  # they carry another loss scale: what counts is the gradient that the step uses
+            if not part and _scales_apart(key, ours, theirs, a, b):
+                continue  # what counts is the gradient that the step uses
         if event == "control" and ours.get("scale") != theirs.get("scale"):
             part = -1
         level = LEVELS[event](ours, theirs, tolerances.get(stage))
         late = part == 1 or event in ("control", "update", "weights", "optimizer", "side", "eval")
         if level is not None:
             yield Found(stage, key[1], key[2] * (not late), key[3], phase or int(late), part, level, ours, theirs)
+
+
+def _scales_apart(key: Key, ours: Record, theirs: Record, a: dict[Key, Record], b: dict[Key, Record]) -> bool:
+    """Whether two raw gradients carry different loss scales, and nothing else that their seeds tell of."""
+    if ours.get("seed") == theirs.get("seed"):
+        return False
+    seeds = [number_of(one, "seed") for one in (ours, theirs)]
+    control: Key = ("control", key[1], 0, key[3], "")
+    scales = [number_of(side.get(control, {}), "scale") or 1.0 for side in (a, b)]
+    if None in seeds or scales[0] == scales[1]:
+        return False
+    return math.isclose(seeds[0] / scales[0], seeds[1] / scales[1])  # type: ignore[operator]
 
 
 def _whole(number: int, a: Records, b: Records, tolerances: Tolerances) -> Iterator[Found]:

@@ -31,8 +31,9 @@ from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
 from app.traces import recorder_source
-from app.web import api, concepts, copies, downloads, feeds, notes, previews, problems, search, tending, widgets
+from app.web import api, compare, concepts, copies, downloads, feeds, notes, previews, problems, search, tending, widgets
 from app.web.assets import read_assets
+from app.web.comparer import Comparer
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries
 from app.web.missed import Watch
 from app.web.problems import NotFound
@@ -79,10 +80,10 @@ def wired(site: Site, kept: Kept) -> ASGIApp:
     if site.copy is not None:
         app.include_router(copies.routes(site))
     add_plain_routes(app, site)
-    for room in (api, search, widgets, feeds, concepts, tending, notes, previews):
+    for room in (api, compare, search, widgets, feeds, concepts, tending, notes, previews):
         app.include_router(room.routes(site))
     app.add_api_route("/{path:path}", nothing_here, include_in_schema=False)
-    inner: ASGIApp = Bodies(Watch(app, site.missed), settings.upload_limit * 1024)
+    inner: ASGIApp = Bodies(Watch(app, site.missed), settings.upload_limit * 1024, settings.trace_limit << 20)
     inner = Queries(inner, lambda request: problems.too_long(site, request))
     hosts = [host.strip() for host in settings.trusted_hosts.split(",") if host.strip()]
     if hosts != ["*"]:
@@ -130,6 +131,7 @@ def open_site(
         templates=environment(shipped("templates"), assets, settings.htmx == "local", live=live, copy=copy),
         assets=assets,
         slots=Slots(settings.client_slots),
+        comparer=Comparer(settings),
         code=functools.cache(lambda name: Markup(highlight(EXPERIMENTS[name].source, PythonLexer(), formatter))),
         copy=copy,
         **of_this_garden,
@@ -157,6 +159,7 @@ async def running(site: Site, kept: Kept) -> AsyncIterator[None]:
         again.cancel()
         warm.cancel()
         site.laboratory.close()
+        site.comparer.close()
 
 
 async def warm_up(site: Site) -> None:

@@ -1,5 +1,6 @@
 """ASGI layers around the whole application: HEAD, over-long queries, bodies, headers that guard readers."""
 
+import re
 from collections.abc import Callable
 
 from starlette.datastructures import MutableHeaders
@@ -52,24 +53,35 @@ class Queries:
             await self.app(scope, receive, send)
 
 
-class Bodies:
-    """Raises TooLarge, where the body is read, as soon as it is longer than the limit."""
+TRACES = re.compile(r"/(?:api|en|zh)/compare")
+"""Addresses that take whole traces."""
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+
+class Bodies:
+    """Raises TooLarge, where the body is read, as soon as it is known to be longer than the limit."""
+
+    def __init__(self, app: ASGIApp, limit: int, traces: int) -> None:
+        """In bytes; `traces` is the limit where traces are taken."""
         self.app = app
         self.limit = limit
+        self.traces = traces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        limit = self.traces if TRACES.fullmatch(scope["path"]) else self.limit
+        told = dict(scope["headers"]).get(b"content-length", b"0")
+        announced = int(told) if told.isdigit() else 0
         read = 0
 
         async def counted() -> Message:
             nonlocal read
+            if announced > limit:
+                raise TooLarge
             message = await receive()
             read += len(message.get("body", b""))
-            if read > self.limit:
+            if read > limit:
                 raise TooLarge
             return message
 

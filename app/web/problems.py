@@ -9,27 +9,33 @@ from dataclasses import dataclass
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from app.errors import (
     Busy,
+    Incomparable,
     InvalidCheckpoint,
     InvalidParameters,
+    InvalidQuestion,
     InvalidSearch,
     Problem,
     ReaderError,
     TookTooLong,
+    TraceError,
+    Unreadable,
     WorkerLost,
 )
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment
-from app.language import Language, Text
+from app.language import Language, Text, alike
 from app.web.addresses import note_address
 from app.web.guards import LONGEST_QUERY, TooLarge
 from app.web.negotiation import accepted, preferred
 from app.web.rendering import Frame, fragment, page
 from app.web.search_views import mentions
 from app.web.site import Site
+from app.web.uploads import NoForm
 from app.web.widget_views import problem_views
 from app.web.words import Words
 
@@ -37,6 +43,8 @@ IN_PATH = re.compile(r"^/(?:embed/)?(en|zh)(?:/(?P<rest>.*))?$")
 
 FRAGMENT = re.compile(r"^/(en|zh)/(?:widgets/[^/]+/result|search/results)$")
 CHECKPOINT = "/checkpoint"
+NOBODY = 499
+"""Status of an answer for which nobody waits any more, as nginx logs it."""
 
 
 ABOUT = re.compile(r"/widgets/(\w+)")
@@ -61,6 +69,12 @@ TABLE: dict[type[Exception], Row] = {
     InvalidParameters: Row(422, "invalid_parameters", Text("This cannot be computed", "这组值无法计算")),
     InvalidCheckpoint: Row(422, "invalid_checkpoint", Text("This file cannot be resumed from", "无法从这个文件恢复")),
     InvalidSearch: Row(422, "invalid_parameters", Text("This search cannot be read", "无法读懂这次搜索")),
+    InvalidQuestion: Row(
+        422, "invalid_parameters", Text("This comparison cannot be made", "无法按这样的要求比较")
+    ),
+    NoForm: Row(400, "no_form", Text("This form cannot be read", "无法读懂这个表单")),
+    Unreadable: Row(400, "unreadable", Text("A file is no trace that can be read", "有文件不是可读的轨迹")),
+    Incomparable: Row(409, "incomparable", Text("These runs cannot be compared", "这两次运行无法比较")),
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Busy: Row(
@@ -107,11 +121,12 @@ def install(app: FastAPI, site: Site) -> None:
     for kind in TABLE:
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(HTTPException, answer)
+    app.add_exception_handler(ClientDisconnect, lambda *_: Response(status_code=NOBODY))
 
 
 def explained(site: Site, request: Request, row: Row, error: Exception) -> Response:
     """The answer to an error, with every problem listed."""
-    problems = error.problems if isinstance(error, ReaderError) else ()
+    problems = problems_of(error)
     form = form_of(request)
     language = language_of(site, request)
     words = Words(language)
@@ -139,6 +154,15 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
     return response
 
 
+def problems_of(error: Exception) -> tuple[Problem, ...]:
+    """Each thing that is wrong with what was sent."""
+    if isinstance(error, ReaderError):
+        return error.problems
+    if isinstance(error, TraceError):
+        return (Problem("trace", "", error.message),)
+    return (Problem("form", "", alike(str(error))),) if isinstance(error, NoForm) else ()
+
+
 def form_of(request: Request) -> str:
     """What this address answers in: json, fragment or page."""
     path = request.url.path
@@ -159,7 +183,7 @@ def language_of(site: Site, request: Request) -> Language:
 
 
 def _page(site: Site, request: Request, language: Language, row: Row, error: Exception) -> Response:
-    problems = error.problems if isinstance(error, ReaderError) else ()
+    problems = problems_of(error)
     path = request.url.path
     match = IN_PATH.match(path)
     rest = (match["rest"] or "") if match else path.strip("/")

@@ -15,6 +15,7 @@ from app.laboratory import Laboratory
 from app.measured import Key, key
 from app.settings import Settings
 from app.web.assets import Assets
+from app.web.comparer import Comparer
 from app.web.missed import Missed
 from app.web.records import Records
 from app.web.slots import Slots
@@ -46,6 +47,8 @@ class Site:
     """The past of the notes."""
     index: Callable[[], Index]
     """What search reads, made when it is first asked for: call it in a thread."""
+    comparer: Comparer
+    """Of the traces that readers send."""
     pictures: Pictures
     """Of the garden's network, drawn behind the scenes."""
     missed: Missed = field(default_factory=Missed)

@@ -1,0 +1,130 @@
+"""What is asked of traces, out of its texts; and the answer, out of their files."""
+
+import math
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.errors import Incomparable, InvalidQuestion, Problem, TraceError
+from app.language import Text
+from app.traces.comparison import STRONGEST, Comparison, Whole, compare
+from app.traces.conclusion import Rule, read_rule
+from app.traces.lines import Watch
+from app.traces.run import Run, read_runs
+from app.traces.schema import STAGES
+from app.traces.stages import Tolerances
+
+
+@dataclass(frozen=True)
+class Question:
+    require: Whole = "bitwise"
+    tolerances: Tolerances = field(default_factory=dict)
+    rule: Rule | None = None
+
+
+def read_question(require: str, tolerances: Iterable[str], rule: str | None) -> Question:
+    """Raises InvalidQuestion that names what cannot be used."""
+    required = next((level for level in STRONGEST[:-1] if level == require), None)
+    if required is None:
+        levels = ", ".join(STRONGEST[:-1])
+        raise _invalid("require", require, Text(f"one of {levels}", f"可用的值：{levels}"))
+    declared = read_tolerances(tolerances)
+    if required == "close" and not declared:
+        form = "loss=1e-5,1e-7"
+        raise _invalid("tolerance", "", Text(f"close needs one, such as {form}", f"close 需要声明容差，例如 {form}"))
+    return Question(required, declared, read_rule(rule) if rule else None)
+
+
+def read_tolerances(texts: Iterable[str]) -> Tolerances:
+    """`stage=relative,absolute`, once a stage. Raises InvalidQuestion that names what cannot be used."""
+    tolerances = {}
+    for text in texts:
+        stage, _, numbers = unicodedata.normalize("NFKC", text).strip().partition("=")
+        if stage not in STAGES or stage in ("env", "batch", "rng"):
+            raise _invalid("tolerance", text, Text("names no stage that has numbers", "没有指明带数值的阶段"))
+        try:
+            relative, absolute = map(float, numbers.split(","))
+        except ValueError:
+            form = f"{stage}=1e-5,1e-7"
+            raise _invalid("tolerance", text, Text(f"is not of the form {form}", f"写法应为 {form}")) from None
+        if not (math.isfinite(relative) and math.isfinite(absolute) and relative >= 0 and absolute >= 0):
+            raise _invalid("tolerance", text, Text("a tolerance is not negative", "容差不能为负"))
+        tolerances[stage] = (relative, absolute)
+    return tolerances
+
+
+def _invalid(parameter: str, given: str, message: Text) -> InvalidQuestion:
+    return InvalidQuestion([Problem(parameter, given, message)])
+
+
+def answer(
+    a: Sequence[Path],
+    b: Sequence[Path],
+    noise: Sequence[Path] = (),
+    question: Question | None = None,
+    watch: Watch | None = None,
+) -> Comparison:
+    """The files of each side: ranks, resumes that go on from the file before, and, for a rule, further runs.
+
+    Raises Unreadable for what is no trace, Incomparable where nothing can be compared.
+    """
+    asked = question or Question()
+    ours, theirs = read_runs(a), read_runs(b)
+    if asked.rule is None:
+        _check_alone("A", ours)
+        _check_alone("B", theirs)
+    again = read_runs(noise)[-1] if noise else None
+    return compare(
+        ours[0],
+        theirs[0],
+        asked.tolerances,
+        asked.require,
+        noise=again,
+        rule=asked.rule,
+        seeds=(ours[1:], theirs[1:]),
+        watch=watch,
+    )
+
+
+READ = "read"
+"""File in the folder of a comparison that says how many bytes of the traces were read so far."""
+
+
+def answer_aside(
+    a: Sequence[Path], b: Sequence[Path], noise: Sequence[Path], question: Question, limit: int, folder: Path
+) -> Comparison:
+    """As answer, in a process of its own; `limit` is of the unpacked bytes of each run.
+
+    What it raises names the files as they stand in the folder.
+    """
+    read = 0
+    with (folder / READ).open("wb", buffering=0) as told:
+
+        def watch(more: int) -> None:
+            nonlocal read
+            read += more
+            os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
+
+        try:
+            return answer(a, b, noise, question, watch)
+        except TraceError as wrong:
+            raise wrong.within(folder) from None
+
+
+def bytes_read(folder: Path) -> int:
+    """Of a comparison under way."""
+    try:
+        return int((folder / READ).read_bytes() or b"0")
+    except (OSError, ValueError):
+        return 0
+
+
+def _check_alone(side: str, runs: Sequence[Run]) -> None:
+    if len(runs) > 1:
+        example = "A - B > 0.2 over >= 5 seeds"
+        raise Incomparable(
+            f"the files of {side} are {len(runs)} runs, since each begins anew; several are compared by a rule: {example}",
+            f"{side} 的文件是 {len(runs)} 次运行，因为每个都重新开始；比较多次运行需要一条规则：{example}",
+        )

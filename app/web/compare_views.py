@@ -1,0 +1,366 @@
+"""A comparison into what its report shows, in one language: the page, and the file that stands alone, are made of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.drawing import Drawing
+from app.language import Language, Text
+from app.traces.comparison import Comparison
+from app.traces.conclusion import Conclusion
+from app.traces.hints import Hint
+from app.traces.run import Record
+from app.traces.stages import number_of
+from app.traces.witness import Pair, Parameters, Place
+from app.web.compare_drawings import drawings
+from app.web.words import WORDS
+
+STAGES: dict[str, Text] = {
+    "batch": Text("samples: ids, order, contents", "样本：编号、顺序、内容"),
+    "rng": Text("random generators", "随机数发生器"),
+    "forward": Text("outputs of the model", "模型输出"),
+    "loss": Text("loss and what it was divided by", "损失及其分母"),
+    "grad": Text("gradients, raw and as used", "梯度：原始的与实际使用的"),
+    "control": Text("learning rate, loss scale, skips", "学习率、损失缩放、是否跳过"),
+    "update": Text("the update itself", "更新本身"),
+    "weights": Text("weights and buffers", "权重与缓冲区"),
+    "optimizer": Text("what the optimizer remembers", "优化器状态"),
+    "side": Text("averages, scheduler, scaler, checkpoint", "滑动平均、调度器、缩放器、检查点"),
+    "eval": Text("evaluation", "评估"),
+}
+LEVELS: dict[str, Text] = {
+    "bitwise": Text("bitwise equal", "逐位相同"),
+    "equal": Text("equal in value, not in bits", "值相等，比特不同"),
+    "close": Text("close under the tolerance", "在容差之内"),
+    "conclusion": Text("the conclusion holds", "结论成立"),
+    "different": Text("different", "不同"),
+    "not_recorded": Text("not recorded", "没有记录"),
+}
+SIGNS = {"bitwise": "=", "equal": "≈", "close": "≈", "conclusion": "≈", "different": "≠", "not_recorded": "·"}
+VERDICTS: dict[str, Text] = {
+    "holds": Text("The rule holds.", "规则成立。"),
+    "fails": Text("The rule does not hold.", "规则不成立。"),
+    "not_enough_seeds": Text("Not enough seeds for this rule.", "种子数不够，无法按这条规则下结论。"),
+}
+CONCEPTS: dict[str, str] = {
+    "same-ids-other-order": "data-order",
+    "same-ids-other-contents": "random-state",
+    "batches-repeat": "consumed",
+    "batches-skipped": "prefetched",
+    "ids-within-a-batch-repeat": "padding-duplicates",
+    "generator-first": "random-state",
+    "evaluation-draws": "random-state",
+    "forward-first": "precision",
+    "loss-denominator": "token-mean",
+    "loss-by-a-factor": "mean-of-means",
+    "gradient-by-a-power-of-two": "loss-scaling",
+    "gradient-by-the-accumulation-count": "gradient-accumulation",
+    "gradient-by-three-quarters": "tail-batch",
+    "gradient-by-the-scale": "loss-scaling",
+    "open-window-lost": "open-window",
+    "clipping": "gradient-norm",
+    "same-norm": "addition-order",
+    "rate-for-one-step": "scheduler",
+    "rate": "scheduler",
+    "scale": "loss-scaling",
+    "skip": "overflow-skip",
+    "options": "optimizer-state",
+    "update-alone": "optimizer-state",
+    "optimizer-fresh": "momentum",
+    "optimizer-state": "optimizer-state",
+    "buffers": "checkpoint",
+    "weights-on-resume": "averaged-weights",
+    "average": "averaged-weights",
+    "scheduler-state": "scheduler",
+    "scaler-state": "loss-scaling",
+    "payload": "checkpoint",
+    "evaluation": "staged-search",
+    "noise": "noise-floor",
+}
+"""What explains a hint; a garden that has the concept leads to where it is written."""
+
+MOST_ROWS = 200
+"""Tensors that are listed by name; those that differ come first."""
+LONGEST_VALUE = 160
+"""Characters of a value in a record that is shown."""
+HEAD = ("event", "step", "micro")
+"""What places a record and stands above it."""
+
+
+@dataclass(frozen=True)
+class StageView:
+    name: str
+    meaning: str
+    level: str
+    words: str
+    sign: str
+    first_step: int | None
+    first: bool
+    """Whether the runs part here."""
+
+
+@dataclass(frozen=True)
+class RowView:
+    name: str
+    a: str
+    b: str
+    same: bool
+
+
+@dataclass(frozen=True)
+class RecordView:
+    place: str
+    rows: tuple[RowView, ...]
+
+
+@dataclass(frozen=True)
+class HintView:
+    name: str
+    text: str
+    next: str
+    href: str
+    """Where it is explained; empty where nothing explains it."""
+    title: str
+
+
+@dataclass(frozen=True)
+class TensorsView:
+    caption: str
+    rows: tuple[RowView, ...]
+    more: int
+    """Rows that are not listed."""
+
+
+@dataclass(frozen=True)
+class ConclusionView:
+    verdict: str
+    rule: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class CompareView:
+    verdict: str
+    level: str
+    sign: str
+    level_words: str
+    required: str
+    holds: bool
+    stages: tuple[StageView, ...]
+    hints: tuple[HintView, ...]
+    last_equal: RecordView | None
+    first_unequal: RecordView | None
+    tensors: tuple[TensorsView, ...]
+    drawings: tuple[tuple[Drawing, str], ...]
+    """Each with its caption."""
+    conclusion: ConclusionView | None
+    facts: tuple[tuple[str, str], ...]
+    environment: tuple[RowView, ...]
+    unclaimed: tuple[str, ...]
+    """Sentences about what was not recorded, and is not claimed."""
+
+
+Explained = Callable[[str], tuple[str, str]]
+"""The address and the title of what explains a concept; both empty where nothing does."""
+
+
+def nowhere(concept: str) -> tuple[str, str]:
+    return "", ""
+
+
+def compare_view(found: Comparison, language: Language, explained: Explained = nowhere) -> CompareView:
+    first = found.first_difference
+    return CompareView(
+        verdict=_verdict(found)[language],
+        level=found.level,
+        sign=SIGNS[found.level],
+        level_words=LEVELS[found.level][language],
+        required=LEVELS[found.require][language],
+        holds=found.holds,
+        stages=tuple(
+            StageView(
+                one.stage,
+                STAGES[one.stage][language],
+                one.level,
+                LEVELS[one.level][language],
+                SIGNS[one.level],
+                one.first_step,
+                first is not None and one.stage == first.stage,
+            )
+            for one in found.stages
+        ),
+        hints=tuple(_hint(hint, language, explained) for hint in found.hints),
+        last_equal=_record(found.last_equal, language),
+        first_unequal=_record(found.first_unequal, language),
+        tensors=tuple(_tensors(one, language) for one in found.parameters),
+        drawings=tuple((drawing, drawing.label[language]) for drawing in drawings(found)),
+        conclusion=_conclusion(found.conclusion, language) if found.conclusion else None,
+        facts=tuple(_facts(found, language)),
+        environment=tuple(
+            RowView(name, _value(ours), _value(theirs), False) for name, (ours, theirs) in found.environment.items()
+        ),
+        unclaimed=tuple(sentence[language] for sentence in _unclaimed(found)),
+    )
+
+
+def place_words(place: Place) -> Text:
+    micro = place.micro_step
+    return Text(
+        f"{place.stage}, step {place.optimizer_step}"
+        + ("" if micro is None else f", micro-batch {micro}")
+        + f", rank {place.rank}",
+        f"{place.stage}，第 {place.optimizer_step} 步"
+        + ("" if micro is None else f"，第 {micro} 个微批次")
+        + f"，进程 {place.rank}",
+    )
+
+
+def _verdict(found: Comparison) -> Text:
+    first = found.first_difference
+    if found.level == "not_recorded":
+        return Text(
+            f"The {found.steps} steps that both have hold nothing that could be compared.",
+            f"两次运行共有 {found.steps} 步，但没有记录任何可以比较的内容。",
+        )
+    if first is None:
+        return Text(
+            f"Bitwise equal in all that both recorded, over {found.steps} steps.",
+            f"在共有的 {found.steps} 步里，两边记录的内容逐位相同。",
+        )
+    name, step = first.stage, first.optimizer_step
+    return Text(
+        f"The runs part at step {step}, first in {name}: {STAGES[name].en}.",
+        f"两次运行在第 {step} 步分开，最先不同的是 {name}（{STAGES[name].zh}）。",
+    )
+
+
+def _hint(hint: Hint, language: Language, explained: Explained) -> HintView:
+    href, title = explained(CONCEPTS.get(hint.name, ""))
+    return HintView(hint.name, hint.text[language], hint.next[language], href, title)
+
+
+def _record(pair: Pair | None, language: Language) -> RecordView | None:
+    if pair is None:
+        return None
+    names = [name for name in dict.fromkeys((*pair.a, *pair.b)) if name not in HEAD]
+    rows = [row for name in names for row in _fields(name, pair.a, pair.b)]
+    return RecordView(place_words(pair.place)[language], tuple(rows))
+
+
+def _fields(name: str, a: Record, b: Record) -> list[RowView]:
+    ours, theirs = a.get(name), b.get(name)
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [row for key in dict.fromkeys((*ours, *theirs)) for row in _flat(f"{name} {key}", ours, theirs, key)]
+    return _flat(name, a, b, name)
+
+
+def _flat(words: str, a: Record, b: Record, name: str) -> list[RowView]:
+    return [RowView(words, _value(a.get(name)), _value(b.get(name)), a.get(name) == b.get(name))]
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, list):
+        text = ", ".join(_value(one) for one in value)
+    elif isinstance(value, str) and ("0x" in value or value in ("nan", "inf", "-inf")):
+        number = number_of({"": value}, "")
+        text = value if number is None else repr(number)
+    else:
+        text = str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def _tensors(found: Parameters, language: Language) -> TensorsView:
+    apart = [one for one in found.each if not one.same]
+    every = [*apart, *(one for one in found.each if one.same)]
+    rows = [RowView(one.name, _norm(one.norm_a), _norm(one.norm_b), one.same) for one in every[:MOST_ROWS]]
+    caption = Text(
+        f"{found.of}, step {found.optimizer_step}: {len(apart)} of {len(every)} tensors differ"
+        + ("" if found.complete else " (of those whose turn it was)"),
+        f"{found.of}，第 {found.optimizer_step} 步：{len(every)} 个张量中有 {len(apart)} 个不同"
+        + ("" if found.complete else "（只含这一步轮到记录的）"),
+    )
+    return TensorsView(caption[language], tuple(rows), max(len(every) - MOST_ROWS, 0))
+
+
+def _norm(value: float | None) -> str:
+    return "—" if value is None else f"{value:.9g}"
+
+
+def _conclusion(found: Conclusion, language: Language) -> ConclusionView:
+    def listed(values: Sequence[float]) -> str:
+        return f"{len(values)} · " + ", ".join(f"{value:.4g}" for value in values[:20])
+
+    facts = [
+        (WORDS["compare_metric"], found.metric),
+        (WORDS["compare_seeds_a"], listed(found.a)),
+        (WORDS["compare_seeds_b"], listed(found.b)),
+    ]
+    if found.difference is not None and found.superiority is not None and found.interval is not None:
+        low, high = found.interval
+        facts.append((WORDS["compare_difference"], f"{found.difference:.6g}"))
+        facts.append((WORDS["compare_chance"], f"{found.superiority:.3f} [{low:.3f}, {high:.3f}]"))
+    if found.repeated:
+        facts.append((WORDS["compare_repeated"], str(found.repeated)))
+    words = tuple((name[language], value) for name, value in facts)
+    return ConclusionView(VERDICTS[found.verdict][language], found.rule, words)
+
+
+def _facts(found: Comparison, language: Language) -> list[tuple[str, str]]:
+    facts: list[tuple[Text, str | Text]] = [
+        (WORDS["compare_steps"], f"{found.steps}"),
+        (WORDS["compare_only"], f"{found.only_a} / {found.only_b}"),
+    ]
+    if found.seen_twice is not None:
+        facts.append((WORDS["compare_seen_twice"], f"{found.seen_twice}"))
+        facts.append((WORDS["compare_never_seen"], f"{found.never_seen}"))
+    if found.horizon is not None:
+        facts.append((WORDS["compare_horizon"], f"{found.horizon}"))
+    for stage, (relative, absolute) in found.tolerances.items():
+        facts.append((WORDS["compare_tolerance"], f"{stage} = {relative:g}, {absolute:g}"))
+    if found.noise is not None:
+        parted = found.noise.first_difference
+        words = LEVELS[found.noise.level] if parted is None else place_words(parted)
+        facts.append((WORDS["compare_noise_floor"], words))
+    for resume in found.resumes:
+        loaded = resume.get("loaded")
+        said = "; ".join(f"{name}: {_value(verdict)}" for name, verdict in (loaded or {}).items())
+        facts.append((WORDS["compare_resumed"], f"{resume.get('step')}" + (f" · {said}" if said else "")))
+    facts += [(WORDS["compare_torn"], where) for where in found.torn]
+    return [(name[language], value[language] if isinstance(value, Text) else value) for name, value in facts]
+
+
+def _unclaimed(found: Comparison) -> list[Text]:
+    said = []
+    if found.not_recorded:
+        names = Text(", ".join(found.not_recorded), "、".join(found.not_recorded))
+        said.append(
+            Text(
+                f"Not recorded on both sides, so nothing is said of it: {names.en}.",
+                f"没有在两边都记录，因此不作任何断言：{names.zh}。",
+            )
+        )
+    for one in found.one_sided:
+        side = one.side.upper()
+        said.append(
+            Text(
+                f"From step {one.first_step} on {side} has records of {one.stage} that the other lacks; they are "
+                "compared with nothing.",
+                f"从第 {one.first_step} 步起，{side} 有 {one.stage} 的记录而另一边没有；这些记录没有参与比较。",
+            )
+        )
+    if any(stage.level == "close" for stage in found.stages):
+        said.append(
+            Text(
+                "Close is judged by recorded values and norms; norms do not see a permutation.",
+                "“在容差之内”依据记录的数值与范数判断；范数看不出元素互换位置。",
+            )
+        )
+    if found.first_difference is not None:
+        said.append(
+            Text(
+                "Hints say which known faults look like this. They are not the cause.",
+                "提示说明哪些已知错误会呈现这种样子，并不等于原因。",
+            )
+        )
+    return said
