@@ -36,7 +36,7 @@ from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import Gardener, create_app, create_copy, create_live, store
+from app.main import Gardener, create_app, create_copy, create_live, standing_report, store
 from app.settings import Settings
 from app.traces import recorder_source
 from app.traces.question import answer, read_question

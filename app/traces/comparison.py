@@ -241,7 +241,9 @@ class _Walk:
     def _alone(self, a: Records, b: Records, number: int) -> None:
         for side, own, others in (("a", a.by, b.by), ("b", b.by, a.by)):
             for key in own.keys() - others.keys():
-                if key[0] in LEVELS:
+                if (
+                    key[0] in LEVELS and key[4] != "resume"
+                ):  # a resume tells of its generators, which the other need not
                     self.one_sided.setdefault((key[0], side), number)
 
     def _same(self, lines: Iterable[bytes]) -> None:

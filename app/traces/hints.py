@@ -71,6 +71,10 @@ class Hint:
     next: Text
     """What to record or try next."""
 
+    def __reduce__(self) -> tuple[Callable[[str], "Hint"], tuple[str]]:
+        """Between processes by its name: what decides whether it fits cannot be sent."""
+        return named, (self.name,)
+
     def json(self) -> dict[str, str]:
         return {
             "hint": self.name,
@@ -84,6 +88,10 @@ class Hint:
 def hints(evidence: Evidence, noise: bool = False) -> tuple[Hint, ...]:
     """The rows that fit; where two runs of the same thing part as early, nothing is blamed on B."""
     return (NOISY,) if noise else tuple(row for row in TABLE if row.fits(evidence))
+
+
+def named(name: str) -> Hint:
+    return next(row for row in (*TABLE, NOISY) if row.name == name)
 
 
 def _order(evidence: Evidence) -> bool:
@@ -146,7 +154,13 @@ def _accumulation(evidence: Evidence) -> bool:
 
 
 def _unscaled(evidence: Evidence) -> bool:
-    return evidence.at("grad") and _close(evidence.seed_ratio(), evidence.ratio()) and not _close(evidence.ratio(), 1)
+    scaled = any("scale" in one for side in (evidence.a, evidence.b) if side is not None for one in side.of("control"))
+    return (
+        scaled
+        and evidence.at("grad")
+        and _close(evidence.seed_ratio(), evidence.ratio())
+        and not _close(evidence.ratio(), 1)
+    )
 
 
 def _window(evidence: Evidence) -> bool:

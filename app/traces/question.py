@@ -125,6 +125,6 @@ def _check_alone(side: str, runs: Sequence[Run]) -> None:
     if len(runs) > 1:
         example = "A - B > 0.2 over >= 5 seeds"
         raise Incomparable(
-            f"the files of {side} are {len(runs)} runs, since each begins anew; several are compared by a rule: {example}",
+            f"the files of {side} are {len(runs)} runs, as each begins anew; comparing several takes a rule: {example}",
             f"{side} 的文件是 {len(runs)} 次运行，因为每个都重新开始；比较多次运行需要一条规则：{example}",
         )

@@ -31,7 +31,20 @@ from app.language import LANGUAGES
 from app.measured import key
 from app.settings import Settings, shipped
 from app.traces import recorder_source
-from app.web import api, compare, concepts, copies, downloads, feeds, notes, previews, problems, search, tending, widgets
+from app.web import (
+    api,
+    compare,
+    concepts,
+    copies,
+    downloads,
+    feeds,
+    notes,
+    previews,
+    problems,
+    search,
+    tending,
+    widgets,
+)
 from app.web.assets import read_assets
 from app.web.comparer import Comparer
 from app.web.guards import CDN_ORIGIN, Bodies, Head, Headers, Queries

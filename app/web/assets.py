@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,16 +35,19 @@ class Assets:
     script: Asset
     htmx: Asset | None
     """Present where the site carries htmx itself."""
+    pages: Mapping[str, Asset]
+    """Style sheets and scripts that one room alone needs, by the names of their files."""
 
     def named(self, name: str) -> Asset | None:
-        carried = (self.style, self.script, self.htmx)
+        carried = (self.style, self.script, self.htmx, *self.pages.values())
         return next((asset for asset in carried if asset is not None and asset.name == name), None)
 
 
 def read_assets(folder: Path, copy: bool = False) -> Assets:
     """`styles/*.css` in the order of their names (the first declares the layers), `scripts/*.js` likewise.
 
-    A copy has those of `copies/` too, and does without the scripts that ask a server.
+    A copy has those of `copies/` too, and does without the scripts that ask a server. What stands in `pages/` is
+    not joined.
     """
     styles, scripts = sorted(folder.glob("styles/*.css")), sorted(folder.glob("scripts/*.js"))
     if copy:
@@ -54,7 +57,13 @@ def read_assets(folder: Path, copy: bool = False) -> Assets:
     script = _joined(scripts, "js", "garden", "text/javascript; charset=utf-8")
     carried = folder / "htmx.min.js"
     htmx = _asset("htmx", "js", "text/javascript; charset=utf-8", carried.read_bytes()) if carried.is_file() else None
-    return Assets(style, script, htmx)
+    pages = {path.name: _alone(path) for path in sorted(folder.glob("pages/*.*"))}
+    return Assets(style, script, htmx, pages)
+
+
+def _alone(path: Path) -> Asset:
+    ending = path.suffix[1:]
+    return _joined([path], ending, path.stem, f"text/{'javascript' if ending == 'js' else 'css'}; charset=utf-8")
 
 
 def _joined(paths: Iterable[Path], ending: str, name: str, media_type: str) -> Asset:

@@ -30,23 +30,25 @@ from app.traces.comparison import STRONGEST, Comparison
 from app.traces.question import Question, answer, bytes_read, read_question
 from app.traces.schema import STAGES, json_schema
 from app.web.api import PROBLEMS, as_json
-from app.web.compare_views import CompareView, compare_view
+from app.web.compare_views import LEVELS, CompareView, compare_view
 from app.web.guards import TooLarge
 from app.web.note_views import concept_view
-from app.web.problems import TABLE, NotFound, problems_of
+from app.web.problems import LINES, TABLE, NotFound, problems_of
 from app.web.rendering import Frame, fragment, page
 from app.web.site import Site
-from app.web.uploads import Upload, received
+from app.web.uploads import NoForm, Upload, received
 from app.web.widget_views import problem_views
 from app.web.words import Words
 
 FILES = ("a", "b", "noise")
 TEXTS = ("require", "tolerance", "rule")
-LINES = "application/x-ndjson"
 TICK = 0.2
 """Seconds between two lines that say how far a comparison is."""
 MISSING = Text("choose the trace of this run", "请选择这次运行的轨迹文件")
-UNKNOWN = Text("is no field of this form; they are a, b, noise, require, tolerance, rule", "不是这个表单的字段；可用的有 a、b、noise、require、tolerance、rule")
+UNKNOWN = Text(
+    "is no field of this form; they are a, b, noise, require, tolerance, rule",
+    "不是这个表单的字段；可用的有 a、b、noise、require、tolerance、rule",
+)
 
 
 def routes(site: Site) -> APIRouter:
@@ -68,16 +70,22 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/{language:language}/compare", include_in_schema=False)
     def form(request: Request, language: Language) -> Response:
-        return page(site, request, "compare.html", framed(language), shown(site, language, None))
+        return page(site, request, "compare.html", framed(language), shown(site, language))
 
     @router.post("/{language:language}/compare", include_in_schema=False)
     async def report(request: Request, language: Language) -> Response:
         if request.headers.get("accept", "").startswith(LINES):
             return Followed(site, request, language)
-        async with sent(site, request) as (task, _):
-            found = await waited(request, task, nothing)
-        view = await asyncio.to_thread(viewed, site, found, language)
-        answered = page(site, request, "compare.html", framed(language), shown(site, language, view))
+        view, status = shown(site, language), 200
+        try:
+            async with sent(site, request) as (task, _):
+                found = await waited(request, task, nothing)
+            view["report"] = await asyncio.to_thread(viewed, site, found, language)
+        except (PerennialError, NoForm, TooLarge) as wrong:
+            row = TABLE[type(wrong)]
+            view |= {"title": row.title[language], "problems": problem_views(problems_of(wrong), language)}
+            status = row.status
+        answered = page(site, request, "compare.html", framed(language), view, status)
         answered.headers["Cache-Control"] = "no-store"
         return answered
 
@@ -105,18 +113,25 @@ def routes(site: Site) -> APIRouter:
 
 def framed(language: Language, tail: str = "", title: str = "") -> Frame:
     words = Words(language)
-    paths = (f"/{one}/compare{tail}" for one in (language, other(language)))
-    return Frame(language, title or words.compare, words.compare_lead, *paths, room="compare")
+    here, there = (f"/{one}/compare{tail}" for one in (language, other(language)))
+    return Frame(language, title or words.compare, words.compare_lead, here, there, "compare")
 
 
-def shown(site: Site, language: Language, view: CompareView | None, example: str = "") -> dict[str, Any]:
-    offered = [(name, f"/{language}/compare/{name}", one.title[language], one.lead[language]) for name, one in examples.EXAMPLES.items()]
-    chosen = examples.EXAMPLES.get(example)
+def shown(site: Site, language: Language, view: CompareView | None = None, name: str = "") -> dict[str, Any]:
+    """What the page needs; `name` is that of the example whose page it is."""
+    offered = [
+        (f"/{language}/compare/{one}", example.title[language], example.lead[language], one == name)
+        for one, example in examples.EXAMPLES.items()
+    ]
+    example = examples.EXAMPLES.get(name)
+    files = (f"/traces/{examples.WHOLE}.jsonl", f"/traces/{name}.jsonl")
     return {
         "report": view,
-        "example": chosen and (chosen.title[language], chosen.lead[language], f"/traces/{examples.WHOLE}.jsonl", f"/traces/{example}.jsonl"),
+        "example": example and (example.title[language], example.lead[language], *files),
         "offered": offered,
+        "levels": [(level, LEVELS[level][language]) for level in STRONGEST[:-1]],
         "limit": site.comparer.limit,
+        "title": "",
         "problems": (),
     }
 

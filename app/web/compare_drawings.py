@@ -3,7 +3,22 @@
 import math
 from collections.abc import Sequence
 
-from app.drawing import Dot, Drawing, Label, Line, Role, Scale, Shape, axes, breadth, legend, span, tick_words, ticks
+from app.drawing import (
+    Anchor,
+    Dot,
+    Drawing,
+    Label,
+    Line,
+    Role,
+    Scale,
+    Shape,
+    axes,
+    breadth,
+    legend,
+    span,
+    tick_words,
+    ticks,
+)
 from app.language import Text, alike
 from app.numerals import short
 from app.traces.comparison import Comparison
@@ -18,17 +33,18 @@ def drawings(found: Comparison) -> list[Drawing]:
     if len(points) < 2:
         return []
     first = found.first_difference.optimizer_step if found.first_difference else None
+    whole = points[0].optimizer_step, points[-1].optimizer_step
     made = [_losses(points, first)]
     apart = [(point.optimizer_step, abs(point.a - point.b)) for point in points if point.a != point.b]  # type: ignore[operator]
     known = [(step, far) for step, far in apart if 0 < far < math.inf]
     if known:
         title = Text("|loss A − loss B|, by powers of ten", "|A 的损失 − B 的损失|，按 10 的幂")
-        made.append(_distances(known, points[-1].optimizer_step, first, title, "a"))
+        made.append(_distances(known, whole, first, title, "a"))
     for of in dict.fromkeys(one.of for one in found.distances):
-        far = [(one.optimizer_step, one.relative) for one in found.distances if one.of == of and 0 < one.relative]
+        far = [(one.optimizer_step, one.relative) for one in found.distances if one.of == of and one.relative > 0]
         if len(far) > 1:
             title = Text(f"‖A − B‖ / ‖A‖ of {of}, estimated from sketches", f"{of} 的 ‖A − B‖ / ‖A‖，由草图估计")
-            made.append(_distances(far, points[-1].optimizer_step, first, title, "b"))
+            made.append(_distances(far, whole, first, title, "b"))
     return made
 
 
@@ -36,7 +52,8 @@ def _losses(points: Sequence[Point], first: int | None) -> Drawing:
     values = [value for point in points for value in (point.a, point.b) if value is not None]
     low, high = span(values, pad=0.05)
     y_ticks = ticks(low, high)
-    x = _steps(points[-1].optimizer_step, max(breadth(tick_words(value)) for value in y_ticks))
+    whole = points[0].optimizer_step, points[-1].optimizer_step
+    x = _steps(whole, max(breadth(tick_words(value)) for value in y_ticks))
     y = Scale(low, high, BOTTOM, TOP)
     shapes = [*_paper(x, y, y_ticks), *_first(x, first)]
     for role in ("a", "b"):
@@ -52,18 +69,18 @@ def _losses(points: Sequence[Point], first: int | None) -> Drawing:
 
 
 def _distances(
-    far: Sequence[tuple[int, float]], last: int, first: int | None, title: Text, role: Role
+    far: Sequence[tuple[int, float]], whole: tuple[int, int], first: int | None, title: Text, role: Role
 ) -> Drawing:
     powers = [math.log10(value) for _, value in far]
     low, high = math.floor(min(powers)), math.ceil(max(powers))
     high += low == high
-    x, y = _steps(last, 60), Scale(low, high, BOTTOM, TOP)
+    x, y = _steps(whole, 60), Scale(low, high, BOTTOM, TOP)
     by = max(1, math.ceil((high - low) / 5))
     shapes: list[Shape] = []
     for power in range(low, high + 1, by):
         shapes.append(Line(((x.start, y(power)), (x.end, y(power))), "grid"))
         shapes.append(Label(x.start - 8, y(power) + 4, alike(f"10{_raised(power)}"), "end"))
-    shapes += [Label(x(tick), BOTTOM + 20, tick_words(tick), "middle") for tick in _whole_ticks(last)]
+    shapes += [Label(x(tick), BOTTOM + 20, tick_words(tick), "middle") for tick in _whole_ticks(x)]
     shapes += _first(x, first)
     line = tuple((x(step), y(power)) for (step, _), power in zip(far, powers, strict=True))
     shapes.append(Line(line, role) if len(line) > 1 else Dot(*line[0], role))
@@ -77,22 +94,25 @@ def _distances(
 
 
 def _paper(x: Scale, y: Scale, y_ticks: Sequence[float]) -> list[Shape]:
-    return [*axes(x, y, x_ticks=_whole_ticks(x.high), y_ticks=y_ticks)]
+    return [*axes(x, y, x_ticks=_whole_ticks(x), y_ticks=y_ticks)]
 
 
-def _steps(last: float, wide: float) -> Scale:
-    return Scale(0, last, max(LEFT, wide - 6), RIGHT)
+def _steps(whole: tuple[int, int], wide: float) -> Scale:
+    return Scale(*whole, max(LEFT, wide - 6), RIGHT)
 
 
-def _whole_ticks(last: float) -> list[float]:
-    return [tick for tick in ticks(0, last, 6) if tick == int(tick)]
+def _whole_ticks(x: Scale) -> list[float]:
+    return [tick for tick in ticks(x.low, x.high, 6) if tick == int(tick)]
 
 
 def _first(x: Scale, first: int | None) -> list[Shape]:
     """The step at which the runs part."""
-    if first is None or first > x.high:
+    if first is None or not x.low <= first <= x.high:
         return []
-    return [Line(((x(first), TOP - 8), (x(first), BOTTOM)), "mark")]
+    at = x(first)
+    beside: Anchor = "end" if at > (x.start + x.end) / 2 else "start"
+    words = Label(at + (-6 if beside == "end" else 6), TOP - 2, Text("they part", "分开"), beside, "mark")
+    return [Line(((at, TOP - 12), (at, BOTTOM)), "mark"), words]
 
 
 def _raised(power: int) -> str:

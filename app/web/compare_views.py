@@ -1,4 +1,4 @@
-"""A comparison into what its report shows, in one language: the page, and the file that stands alone, are made of it."""
+"""A comparison into what its report shows, in one language: as a page and as a file that stands alone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -228,7 +228,7 @@ def _verdict(found: Comparison) -> Text:
         )
     name, step = first.stage, first.optimizer_step
     return Text(
-        f"The runs part at step {step}, first in {name}: {STAGES[name].en}.",
+        f"The runs part at step {step}, first in {name} ({STAGES[name].en}).",
         f"两次运行在第 {step} 步分开，最先不同的是 {name}（{STAGES[name].zh}）。",
     )
 
@@ -260,7 +260,9 @@ def _flat(words: str, a: Record, b: Record, name: str) -> list[RowView]:
 def _value(value: object) -> str:
     if value is None:
         return "—"
-    if isinstance(value, list):
+    if isinstance(value, dict):
+        text = "; ".join(f"{name} {_value(one)}" for name, one in value.items())
+    elif isinstance(value, list):
         text = ", ".join(_value(one) for one in value)
     elif isinstance(value, str) and ("0x" in value or value in ("nan", "inf", "-inf")):
         number = number_of({"": value}, "")

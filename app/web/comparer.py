@@ -1,6 +1,5 @@
 """Traces that were sent into their comparison, in a worker process; nothing of them is kept."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from app.errors import Busy
@@ -41,7 +40,9 @@ class Comparer:
             return await self._workers.run(
                 self._seconds,
                 answer_aside,
-                *(upload.files[side] for side in ("a", "b", "noise")),
+                upload.files["a"],
+                upload.files["b"],
+                upload.files["noise"],
                 question,
                 self.limit * UNPACKED,
                 folder,

@@ -43,6 +43,8 @@ IN_PATH = re.compile(r"^/(?:embed/)?(en|zh)(?:/(?P<rest>.*))?$")
 
 FRAGMENT = re.compile(r"^/(en|zh)/(?:widgets/[^/]+/result|search/results)$")
 CHECKPOINT = "/checkpoint"
+LINES = "application/x-ndjson"
+"""What a page asks for that follows an answer while it is made."""
 NOBODY = 499
 """Status of an answer for which nobody waits any more, as nginx logs it."""
 
@@ -69,9 +71,7 @@ TABLE: dict[type[Exception], Row] = {
     InvalidParameters: Row(422, "invalid_parameters", Text("This cannot be computed", "这组值无法计算")),
     InvalidCheckpoint: Row(422, "invalid_checkpoint", Text("This file cannot be resumed from", "无法从这个文件恢复")),
     InvalidSearch: Row(422, "invalid_parameters", Text("This search cannot be read", "无法读懂这次搜索")),
-    InvalidQuestion: Row(
-        422, "invalid_parameters", Text("This comparison cannot be made", "无法按这样的要求比较")
-    ),
+    InvalidQuestion: Row(422, "invalid_parameters", Text("This comparison cannot be made", "无法按这样的要求比较")),
     NoForm: Row(400, "no_form", Text("This form cannot be read", "无法读懂这个表单")),
     Unreadable: Row(400, "unreadable", Text("A file is no trace that can be read", "有文件不是可读的轨迹")),
     Incomparable: Row(409, "incomparable", Text("These runs cannot be compared", "这两次运行无法比较")),
@@ -168,7 +168,8 @@ def form_of(request: Request) -> str:
     path = request.url.path
     if path.startswith("/api/") or path.endswith(".json"):
         return "json"
-    return "fragment" if FRAGMENT.match(path) else "page"
+    follows = request.headers.get("accept", "").startswith(LINES)
+    return "fragment" if follows or FRAGMENT.match(path) else "page"
 
 
 def language_of(site: Site, request: Request) -> Language:

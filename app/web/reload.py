@@ -149,6 +149,8 @@ class Live:
         finally:
             watching.cancel()
             self.laboratory.close()
+            if self.site is not None:
+                self.site.comparer.close()
 
     async def _watch(self) -> None:
         behind = asyncio.ensure_future(self._behind())

@@ -53,6 +53,7 @@ def environment(
         lstrip_blocks=True,
     )
     env.filters["json"] = lambda value: Markup(escape(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
+    env.filters["ticked"] = _ticked
     env.tests["line"] = lambda shape: isinstance(shape, Line)
     env.tests["dot"] = lambda shape: isinstance(shape, Dot)
     env.tests["box"] = lambda shape: isinstance(shape, Box)
@@ -61,11 +62,18 @@ def environment(
         "version": __version__,
         "style": assets.style,
         "script": assets.script,
+        "pages": assets.pages,
         "live": live,
         "htmx": _htmx(assets.htmx, local_htmx),
         "copy": copy,
     }
     return env
+
+
+def _ticked(text: str) -> Markup:
+    """What stands between backquotes as code."""
+    parts = (f"<code>{escape(part)}</code>" if i % 2 else escape(part) for i, part in enumerate(text.split("`")))
+    return Markup("".join(parts))
 
 
 @dataclass(frozen=True)

@@ -285,10 +285,24 @@ def _field(parameter: Parameter, typed: str | None, params: Params, place: Place
     )
 
 
+FIELDS: dict[str, Text] = {
+    "trace": Text("trace", "轨迹"),
+    "form": Text("form", "表单"),
+    "a": Text("run A", "运行 A"),
+    "b": Text("run B", "运行 B"),
+    "tolerance": Text("tolerance", "容差"),
+    "rule": Text("rule", "规则"),
+    "require": Text("level", "层次"),
+}
+"""What readers send that is no parameter of an experiment."""
+
+
 def problem_views(
     problems: Iterable[Problem], language: Language, experiment: Experiment | None = None
 ) -> tuple[ProblemView, ...]:
-    labels = {parameter.name: parameter.label[language] for parameter in experiment.parameters} if experiment else {}
+    labels = {name: words[language] for name, words in FIELDS.items()}
+    if experiment is not None:
+        labels = {parameter.name: parameter.label[language] for parameter in experiment.parameters}
     return tuple(
         ProblemView(
             problem.parameter,
