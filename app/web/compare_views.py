@@ -46,7 +46,7 @@ CONCEPTS: dict[str, str] = {
     "same-ids-other-contents": "random-state",
     "batches-repeat": "consumed",
     "batches-skipped": "prefetched",
-    "ids-within-a-batch-repeat": "padding-duplicates",
+    "ids-within-a-batch-repeat": "tail-batch",
     "generator-first": "random-state",
     "evaluation-draws": "random-state",
     "forward-first": "precision",

@@ -19,7 +19,7 @@ from app.web.words import Words
 STATE = re.compile(r"/(?:embed/)?(?:en|zh)/widgets/[^/]+(?:/checkpoint)?|/(?:en|zh)/.+/preview")
 """Paths that read a state from the query, one of those that pages name; all other queries are without number."""
 COMPUTED = re.compile(r"/api/.*")
-VERBATIM = re.compile(r"/(?:files|static)/.*|/(?:en|zh)/[^/]+\.md")
+VERBATIM = re.compile(r"/(?:files|static|traces)/.*|/recorder\.py|/(?:en|zh)/[^/]+\.md")
 PREVIEWED = ':is(a.note, a.term), .prose a[href^="#"]:not(.ran, .anchor, .footnote-back, .fnref a)'
 """As in static/scripts/10-previews-when.js."""
 
@@ -61,7 +61,7 @@ def starts(site: Site) -> tuple[str, ...]:
     if site.settings.base_url:
         found += ["/sitemap.xml", "/llms.txt", *(f"/{language}/atom.xml" for language in LANGUAGES)]
     for language in LANGUAGES:
-        found += [f"/{language}/{room}" for room in ("", "widgets/", "concepts", "health")]
+        found += [f"/{language}/{room}" for room in ("", "widgets/", "concepts", "compare", "health")]
         found += [f"/{language}/search"] if site.copy and site.copy.search else []
         found += [f"{at(language, 'concepts', id)}/preview" for id in site.report.concepts]
     for note in garden.notes():

@@ -168,7 +168,7 @@ def spots(site: Site) -> list[Spot]:
 
 def _rooms(concepts: Mapping[str, Concept], experiments: Mapping[str, Experiment]) -> list[tuple[str, ...]]:
     """The paths below a language that exist in both; an empty last part is a slash at the end."""
-    rooms: list[tuple[str, ...]] = [("",), ("widgets", ""), ("concepts",)]
+    rooms: list[tuple[str, ...]] = [("",), ("widgets", ""), ("concepts",), ("compare",)]
     rooms += [("widgets", name) for name in experiments]
     return rooms + [("concepts", id) for id in concepts]
 

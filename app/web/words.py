@@ -8,6 +8,7 @@ WORDS: dict[str, Text] = {
     "widgets": Text("Experiments", "实验"),
     "concepts": Text("Concepts", "概念"),
     "compare": Text("Compare runs", "比较运行"),
+    "compare_short": Text("Compare", "比较"),
     "main_menu": Text("Main menu", "主菜单"),
     "theme": Text("Light or dark", "切换明暗"),
     "contents": Text("Contents", "目录"),

@@ -39,6 +39,9 @@ PAGES = [
         "widgets/accumulation?dtype=float32",
         "widgets/microbatch",
         "widgets/agreement",
+        "compare",
+        "compare/lost-optimizer",
+        "compare/clean-resume",
         "nowhere",
     )
 ] + ["/embed/en/widgets/momentum", "/embed/zh/widgets/summation", "/api/docs"]

@@ -1,0 +1,294 @@
+"""Two traces compared over HTTP: the page, its report, the examples, and the same for programs."""
+
+import gzip
+import json
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import jsonschema_rs
+import pytest
+from starlette.testclient import TestClient
+
+from app.language import LANGUAGES
+from app.traces import examples
+from app.traces.hints import NOISY, TABLE
+from app.traces.question import answer
+from app.web.compare_views import CONCEPTS
+from tests.conftest import served
+from tests.traces.written import Record, changed, environment, model, run, step, trace
+from tests.web.visits import ARTICLE, Page, garden
+
+Parts = list[tuple[str, tuple[str, bytes]]]
+WHOLE = examples.path(examples.WHOLE).read_bytes()
+LOST = examples.path("lost-optimizer").read_bytes()
+PLACES = {
+    "clean-resume": (None, None, set()),
+    "lost-optimizer": ("update", 7, {"update-alone", "optimizer-fresh"}),
+    "rate-one-step": ("control", 7, {"rate-for-one-step"}),
+    "lost-generator": ("rng", 7, {"generator-first"}),
+    "lost-position": ("batch", 7, {"batches-repeat"}),
+    "not-divided": ("grad", 1, {"gradient-by-the-accumulation-count", "gradient-by-a-power-of-two"}),
+}
+"""What was done to each example decides where it parts."""
+
+
+def packed(records: list[Record]) -> bytes:
+    return "".join(json.dumps(one) + "\n" for one in records).encode()
+
+
+def parts(a: bytes = WHOLE, b: bytes = LOST, names: tuple[str, str] = ("a.jsonl", "b.jsonl")) -> Parts:
+    return [("a", (names[0], a)), ("b", (names[1], b))]
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[TestClient]:
+    """A garden that takes traces of 1 MB, and eight times as much unpacked."""
+    with garden(trace_limit=1, fails=False) as client:
+        yield client
+
+
+# The answer
+
+
+@pytest.mark.parametrize("name", examples.EXAMPLES)
+def test_each_example_parts_where_something_was_done_to_it(site: TestClient, name: str) -> None:
+    told = site.post("/api/compare", files=parts(b=examples.path(name).read_bytes()))
+    assert told.status_code == 200
+    found, (stage, number, hints) = told.json(), PLACES[name]
+    first = found["first_difference"] or {}
+    assert (first.get("stage"), first.get("optimizer_step")) == (stage, number)
+    assert {hint["hint"] for hint in found["hints"]} == hints
+    assert (found["level"], found["holds"]) == (("bitwise", True) if stage is None else ("different", False))
+
+
+def test_programs_and_the_command_get_the_same_json(site: TestClient) -> None:
+    told = site.post(
+        "/api/compare", files=parts(), data={"tolerance": ["loss=0.1,0", "grad=0.5,0"], "require": "close"}
+    )
+    found = answer([examples.path(examples.WHOLE)], [examples.path("lost-optimizer")])
+    assert {**found.json(), "tolerances": 0, "require": 0} | {
+        "stages": told.json()["stages"], "level": told.json()["level"]
+    } == {**told.json(), "tolerances": 0, "require": 0}  # fmt: skip
+    assert told.json()["tolerances"] == {"loss": [0.1, 0.0], "grad": [0.5, 0.0]}
+    described = site.get("/api/openapi.json").json()
+    schema = described["paths"]["/api/compare"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema_rs.validate(schema, told.json())
+
+
+def test_files_of_a_resumed_run_are_spliced_and_noise_is_heard(site: TestClient) -> None:
+    first = packed([trace(), environment(), model(), *[one for n in (1, 2, 3) for one in step(n)]])
+    rest = packed([trace(), {"event": "resume", "step": 3, "from": "given"}, *[one for n in (4, 5) for one in step(n)]])
+    other = packed(changed(run(5), "forward", 2, digest="0" * 32))
+    sent: Parts = [("a", ("a.jsonl", packed(run(5)))), ("b", ("1.jsonl", first)), ("b", ("2.jsonl", rest))]
+    found = site.post("/api/compare", files=sent).json()
+    assert (found["level"], found["steps"]) == ("bitwise", 5)
+    noisy = site.post("/api/compare", files=[*parts(packed(run(5)), other), ("noise", ("c.jsonl", other))]).json()
+    assert noisy["noise"]["explains"] is True
+    assert [hint["hint"] for hint in noisy["hints"]] == ["noise"]
+
+
+def test_a_rule_is_decided_over_all_files_of_a_side(site: TestClient) -> None:
+    def lasting(value: float) -> bytes:
+        return packed([one | ({"metrics": {"loss": value.hex()}} if one["event"] == "eval" else
+                              {"loss": value.hex()} if one["event"] == "loss" else {}) for one in run(2)])  # fmt: skip
+
+    sent: Parts = [
+        (side, (f"{side}{i}.jsonl", lasting(base + i))) for side, base in (("a", 4.0), ("b", 1.0)) for i in range(2)
+    ]
+    asked = {"rule": "valid/loss: A − B > 2 over ≥ 2 seeds", "require": "conclusion"}
+    found = site.post("/api/compare", files=sent, data=asked).json()
+    assert (found["holds"], found["conclusion"]["verdict"], found["conclusion"]["a"]) == (True, "holds", [4.0, 5.0])
+
+
+def test_names_of_files_lead_nowhere(site: TestClient, tmp_path: Path) -> None:
+    for name in ("../../../etc/passwd", "/etc/passwd", "..", "a/b\\c.jsonl", "轨迹 一.jsonl", "x" * 400, "read"):
+        told = site.post("/api/compare", files=[("a", (name, WHOLE)), ("a", (name, b"no trace")), ("b", ("b", LOST))])
+        assert told.status_code == 400, name
+        (problem,) = told.json()["problems"]
+        assert problem["message"].startswith("a/2-" if name != "read" else "a/2-read"), problem
+
+
+def test_nothing_of_what_was_sent_is_kept(site: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for sent in (parts(), parts(b=b"no trace"), parts(b=LOST[:40]), parts()[:1]):
+        site.post("/api/compare", files=sent)
+    assert list(tmp_path.iterdir()) == []
+
+
+# What is wrong with it
+
+UNREADABLE = {
+    "empty": b"",
+    "not JSON": b"step,loss\n1,0.5\n",
+    "binary": bytes(range(256)) * 40,
+    "another schema": WHOLE.replace(b'"schema":1', b'"schema":2', 1),
+    "torn in the middle": WHOLE[:2000] + b"\n" + WHOLE[3000:],
+    "shuffled": b"".join([*WHOLE.splitlines(True)[:3], *reversed(WHOLE.splitlines(True)[3:])]),
+    "an array": b"[1, 2]\n",
+    "deep": b"[" * 100_000,
+    "other text": WHOLE.decode().encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("side", ["a", "b", "noise"])
+def test_what_is_no_trace_is_named(site: TestClient, name: str, side: str) -> None:
+    sent = [*parts(), ("noise", ("noise.jsonl", WHOLE))]
+    sent = [(field, ("bad.jsonl", UNREADABLE[name]) if field == side else file) for field, file in sent]
+    told = site.post("/api/compare", files=sent)
+    assert (told.status_code, told.json()["error"]) == (400, "unreadable")
+    (problem,) = told.json()["problems"]
+    assert problem["message"].startswith(f"{side}/bad.jsonl"), problem
+
+
+def test_runs_that_have_nothing_in_common_are_refused(site: TestClient) -> None:
+    other = packed([trace(), environment(), model("other"), *step(1)])
+    assert site.post("/api/compare", files=parts(b=other)).status_code == 409
+    apart = packed([trace(), environment(), model(), *step(9)])
+    told = site.post("/api/compare", files=parts(packed(run(3)), apart), headers={"Accept-Language": "zh"})
+    assert (told.status_code, told.json()["error"]) == (409, "incomparable")
+    assert told.json()["message"] == "这两次运行无法比较"
+
+
+@pytest.mark.parametrize(
+    ("files", "data", "parameters"),
+    [
+        ([], {}, ["a", "b"]),
+        (parts()[:1], {}, ["b"]),
+        (parts(), {"require": "nearly"}, ["require"]),
+        (parts(), {"require": "close"}, ["tolerance"]),
+        (parts(), {"tolerance": "rng=1,1"}, ["tolerance"]),
+        (parts(), {"rule": "A wins", "colour": "red"}, ["colour", "rule"]),
+    ],
+)
+def test_every_field_that_cannot_be_used_is_listed(
+    site: TestClient, files: Parts, data: dict[str, str], parameters: list[str]
+) -> None:
+    sent = files or [("", ("", b""))]
+    told = site.post("/api/compare", files=sent if files else [("nothing", (None, b""))], data=data)
+    assert told.status_code == 422
+    found = [problem["parameter"] for problem in told.json()["problems"]]
+    assert [name for name in found if name != "nothing"] == parameters
+
+
+@pytest.mark.parametrize("content", ["application/json", "multipart/form-data", "multipart/form-data; boundary=x"])
+def test_a_body_that_is_no_form_says_so(site: TestClient, content: str) -> None:
+    told = site.post("/api/compare", content=b'{"a": 1}', headers={"Content-Type": content})
+    assert (told.status_code, told.json()["error"]) == (400, "no_form")
+
+
+def test_a_form_without_end_or_with_parts_without_number_is_refused(site: TestClient) -> None:
+    head = b'--x\r\nContent-Disposition: form-data; name="c"\r\n\r\n1\r\n'
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert site.post("/api/compare", content=head, headers=kind).status_code == 400
+    assert site.post("/api/compare", content=head * 400 + b"--x--\r\n", headers=kind).status_code == 400
+    long = head.replace(b"1\r\n", b"1" * 10_000 + b"\r\n") + b"--x--\r\n"
+    assert site.post("/api/compare", content=long, headers=kind).status_code == 400
+
+
+def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None:
+    assert small.post("/api/compare", files=parts()).status_code == 200
+    assert small.post("/api/compare", files=parts(a=WHOLE + b"\n" * (1 << 20))).status_code == 413
+    page = small.post("/en/compare", files=parts(a=WHOLE + b"\n" * (1 << 20)))
+    assert page.status_code == 413
+    bomb = gzip.compress(WHOLE + (WHOLE.splitlines(True)[-1] * 40_000))
+    assert len(bomb) < 1 << 20
+    told = small.post("/api/compare", files=parts(a=bomb, names=("a.jsonl.gz", "b.jsonl")))
+    assert (told.status_code, told.json()["error"]) == (413, "too_large")
+    assert small.post("/api/compare", files=parts()).status_code == 200
+
+
+def test_more_at_once_than_there_is_room_for_are_told_to_come_back() -> None:
+    """And the garden answers all the while; what is stopped at its time limit harms nobody."""
+    long = packed(run(6000))
+    with served(comparisons=1, comparison_time=0.5, client_slots=9) as address, httpx.Client(timeout=60) as client:
+        told: list[httpx.Response] = []
+        files = {"a": ("a.jsonl", long), "b": ("b.jsonl", packed(changed(run(6000), "loss", 2, loss="nan")))}
+        senders = [
+            threading.Thread(target=lambda: told.append(client.post(f"{address}/api/compare", files=files)))
+            for _ in range(5)
+        ]
+        for sender in senders:
+            sender.start()
+        assert client.get(f"{address}/en/compare").status_code == 200
+        for sender in senders:
+            sender.join()
+        assert {answered.status_code for answered in told} <= {503, 504}
+        assert [answered.headers["retry-after"] for answered in told if answered.status_code == 503]
+        quick = {"a": ("a.jsonl", packed(run(2))), "b": ("b.jsonl", packed(run(2)))}
+        assert client.post(f"{address}/api/compare", files=quick).status_code == 200
+
+
+# The page
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_form_answers_with_the_report_without_scripts(site: TestClient, language: str) -> None:
+    empty: Parts = [("noise", ("", b""))]  # a browser sends a field in which no file was chosen
+    told = site.post(
+        f"/{language}/compare", files=[*parts(), *empty], data={"tolerance": "", "rule": "", "require": "bitwise"}
+    )
+    assert told.status_code == 200
+    page = Page(told.text)
+    first = page.one("li", **{"aria-current": "step"})
+    assert "update" in [code.text for code in page.all("code")]
+    assert ("they part here" if language == "en" else "从这里分开") in first.text
+    assert len(page.all("svg", role="img")) == 2
+    assert {"0.weight", "0.bias", "3.weight", "3.bias"} <= {code.text for code in page.all("code")}
+    links = [href for href in page.hrefs() if "why-training-results-change#" in href]
+    assert links and all(site.get(link.split("#")[0]).status_code == 200 for link in links)
+    assert told.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_wrong_stands_above_the_form(site: TestClient, language: str) -> None:
+    told = site.post(f"/{language}/compare", files=parts(b=b"no trace"))
+    assert told.status_code == 400
+    page = Page(told.text)
+    assert "b/b.jsonl" in page.one("div", id="compare-status").text
+    assert page.one("form", enctype="multipart/form-data").attributes["action"] == f"/{language}/compare"
+
+
+def test_a_page_with_scripts_follows_the_comparison(site: TestClient) -> None:
+    follows = {"Accept": "application/x-ndjson"}
+    told = site.post("/zh/compare", files=parts(), headers=follows)
+    *progress, last = [json.loads(line) for line in told.text.splitlines()]
+    assert last["status"] == 200 and 'data-level="different"' in last["html"]
+    assert all(line["read"] <= line["of"] == len(WHOLE) + len(LOST) for line in progress)
+    wrong = site.post("/zh/compare", files=parts(b=b"no trace"), headers=follows)
+    (line,) = [json.loads(line) for line in wrong.text.splitlines()]
+    assert line["status"] == 400 and "b/b.jsonl" in line["html"]
+    early = site.post("/zh/compare", files=parts()[:1], headers=follows)
+    assert early.status_code == 422 and "<html" not in early.text and "运行 B" in early.text
+
+
+def test_hostile_values_come_out_harmless(site: TestClient) -> None:
+    evil = "<script>alert(1)</script>\"'>`x`"
+    records = [trace(), environment(), model(), *step(1), *step(2)]
+    other = [trace(), environment(torch=evil), model(), *changed([*step(1), *step(2)], "batch", 2, ids=[evil])]
+    told = site.post("/en/compare", files=parts(packed(records), packed(other), ("a", f"{evil}.jsonl")))
+    assert told.status_code == 200
+    assert "<script>alert" not in told.text
+    assert "&lt;script&gt;alert" in told.text
+
+
+def test_traces_schema_and_recorder_are_published(site: TestClient) -> None:
+    schema = site.get("/traces/schema.json")
+    assert schema.headers["content-type"].startswith("application/schema+json")
+    valid = jsonschema_rs.validator_for(schema.json())
+    for name in examples.TRACES:
+        told = site.get(f"/traces/{name}.jsonl")
+        assert all(valid.is_valid(json.loads(line)) for line in told.text.splitlines())
+    assert site.get("/traces/nothing.jsonl").status_code == 404
+    assert site.get("/en/compare/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_hint_leads_to_a_concept_that_the_article_explains(site: TestClient, language: str) -> None:
+    assert CONCEPTS.keys() == {hint.name for hint in (*TABLE, NOISY)}
+    for concept in set(CONCEPTS.values()):
+        page = Page(site.get(f"/{language}/concepts/{concept}").text)
+        assert any(href.startswith(f"/{language}/{ARTICLE}#") for href in page.hrefs()), concept
