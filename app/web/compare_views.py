@@ -53,7 +53,7 @@ CONCEPTS: dict[str, str] = {
     "loss-denominator": "token-mean",
     "loss-by-a-factor": "mean-of-means",
     "gradient-by-a-power-of-two": "loss-scaling",
-    "gradient-by-the-accumulation-count": "gradient-accumulation",
+    "gradient-by-the-accumulation-count": "microbatch",
     "gradient-by-three-quarters": "tail-batch",
     "gradient-by-the-scale": "loss-scaling",
     "open-window-lost": "open-window",

@@ -203,10 +203,10 @@ def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None
 
 def test_more_at_once_than_there_is_room_for_are_told_to_come_back() -> None:
     """And the garden answers all the while; what is stopped at its time limit harms nobody."""
-    long = packed(run(6000))
+    long = packed(run(30_000))
     with served(comparisons=1, comparison_time=0.5, client_slots=9) as address, httpx.Client(timeout=60) as client:
         told: list[httpx.Response] = []
-        files = {"a": ("a.jsonl", long), "b": ("b.jsonl", packed(changed(run(6000), "loss", 2, loss="nan")))}
+        files = {"a": ("a.jsonl", long), "b": ("b.jsonl", packed(changed(run(30_000), "loss", 2, loss="nan")))}
         senders = [
             threading.Thread(target=lambda: told.append(client.post(f"{address}/api/compare", files=files)))
             for _ in range(5)
