@@ -36,7 +36,7 @@ from app.garden.planting import Unplantable, seed
 from app.garden.recording import Unrecordable, record
 from app.laboratory import data, timed
 from app.language import Language, other
-from app.main import Gardener, create_app, create_copy, create_live, standing_report, store
+from app.main import Gardener, create_app, create_copy, create_live, store
 from app.settings import Settings
 from app.traces import recorder_source
 from app.traces.question import answer, read_question
@@ -44,6 +44,7 @@ from app.traces.report import report
 from app.traces.run import with_ranks
 from app.web.queries import texts
 from app.web.site import Copy
+from app.web.standing import standing_report
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A digital garden whose numbers are executed.")
 note = Console(stderr=True, highlight=False, soft_wrap=True)

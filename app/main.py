@@ -17,17 +17,11 @@ from app.errors import AuthorError
 from app.garden.dates import INDEX, Calendar, dates, read_index
 from app.garden.store import Store
 from app.laboratory import Laboratory
-from app.language import Language
-from app.settings import Settings, shipped
-from app.traces.comparison import Comparison
+from app.settings import Settings
 from app.web import copies
 from app.web.application import create, open_site, wired
-from app.web.assets import read_assets
-from app.web.compare_views import compare_view
-from app.web.rendering import environment
 from app.web.shelf import Kept
 from app.web.site import Copy
-from app.web.words import Words
 
 if TYPE_CHECKING:
     from app.build.copying import Plan
@@ -71,18 +65,6 @@ def create_live(settings: Settings, tell: Callable[[Report], None], watch: Watch
 
     gardener = Gardener(settings)
     return Live(settings, laboratory(settings), gardener.report(watch), gardener.report, tell)
-
-
-def standing_report(found: Comparison, language: Language) -> str:
-    """A comparison as one HTML page that needs no other file."""
-    assets = read_assets(shipped("static"))
-    view = {
-        "report": compare_view(found, language),
-        "language": language,
-        "words": Words(language),
-        "style": (assets.style.body + assets.pages["compare.css"].body).decode(),
-    }
-    return environment(shipped("templates"), assets, False).get_template("compare/standing.html").render(view)
 
 
 def laboratory(settings: Settings) -> Laboratory:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -220,9 +221,9 @@ def test_a_tolerance_lets_close_runs_pass(tmp_path: Path) -> None:
     [
         (["README.md"], "README.md: is no trace; its first line is not the `trace` line of a recorder"),
         (["nothing.jsonl"], "nothing.jsonl: cannot be read: No such file or directory"),
-        ([".", "--require", "close"], "--require close needs a tolerance"),
-        ([".", "--require", "conclusion"], "not enough seeds"),
-        ([".", "--tolerance", "rng=1,1"], "--tolerance rng=1,1: no stage with numbers is called 'rng'"),
+        ([".", "--require", "close"], "--tolerance : close needs one"),
+        ([".", "--rule", "A wins"], "--rule A wins: a rule is written like this"),
+        ([".", "--tolerance", "rng=1,1"], "--tolerance rng=1,1: names no stage that has numbers"),
         ([], "Missing argument 'b'"),
     ],
 )
@@ -230,6 +231,34 @@ def test_a_comparison_that_cannot_be_done_ends_with_two(tmp_path: Path, words: l
     told = command("compare", traces(tmp_path)[0], *words)
     assert (told.exit_code, told.stdout) == (2, "")
     assert message in " ".join(told.stderr.split())
+
+
+def test_a_conclusion_takes_seeds(tmp_path: Path) -> None:
+    a, same, b = traces(tmp_path)
+    assert command("compare", a, same, "--require", "conclusion").exit_code == 0  # bitwise is more
+    told = command("compare", a, b, "--require", "conclusion")
+    assert told.exit_code == 2 and "not enough seeds" in told.stderr
+    rule = ["--require", "conclusion", "--rule", "valid/loss: A - B < 1 over >= 2 seeds"]
+    told = command("compare", a, b, *rule)
+    assert told.exit_code == 2 and "verdict: not enough seeds" in told.stdout
+    seeds = []
+    for i in range(2):
+        records = [one | ({"loss": (0.5 + i).hex()} if one["event"] == "loss" else {}) for one in run_of(4)]
+        seeds.append([written(tmp_path / f"{side}{i}.jsonl", records) for side in "cd"])
+    told = command("compare", seeds[0][0], seeds[0][1], seeds[1][1], "--also-a", seeds[1][0], *rule)
+    assert told.exit_code == 0 and "verdict: holds" in told.stdout
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "they part here"), ("zh", "从这里分开")])
+def test_a_report_is_one_file_that_stands_alone(tmp_path: Path, language: str, words: str) -> None:
+    a, _, b = traces(tmp_path)
+    told = command("compare", a, b, "--html", tmp_path / "report.html", "--language", language)
+    assert told.exit_code == 1
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert words in text and "<svg" in text
+    assert not re.search(r"<(?:script|link|img|iframe)|url\(|https?://(?!www\.w3\.org)|(?:src|href)=", text)
+    told = command("compare", a, b, "--html", tmp_path / "no folder/report.html")
+    assert (told.exit_code, told.stdout) == (2, "")
 
 
 # index

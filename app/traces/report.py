@@ -3,14 +3,14 @@
 import textwrap
 
 from app.traces.comparison import Comparison
-from app.traces.witness import Place
+from app.traces.witness import Parameters, Place
 
 WIDTH = 88
 
 
 def report(found: Comparison) -> str:
     """In English, as all that the command says."""
-    return "\n".join([*_verdict(found), "", *_ladder(found), *_remarks(found), *_hinted(found)])
+    return "\n".join([*_verdict(found), "", *_ladder(found), *_concluded(found), *_remarks(found), *_hinted(found)])
 
 
 def place(first: Place) -> str:
@@ -35,6 +35,20 @@ def _ladder(found: Comparison) -> list[str]:
     return [*rows, *([f"not recorded, so nothing is said of it: {missing}"] if missing else [])]
 
 
+def _concluded(found: Comparison) -> list[str]:
+    made = found.conclusion
+    if made is None:
+        return []
+    said = [f"rule: {made.rule}", f"verdict: {made.verdict.replace('_', ' ')}"]
+    said.append(f"{made.metric}: {len(made.a)} seeds of A, {len(made.b)} of B, {made.repeated} left out as repeated")
+    if made.difference is not None and made.superiority is not None and made.interval is not None:
+        low, high = made.interval
+        said.append(
+            f"difference of means {made.difference:.6g}; P(A > B) {made.superiority:.3f} [{low:.3f}, {high:.3f}]"
+        )
+    return ["", *said]
+
+
 def _remarks(found: Comparison) -> list[str]:
     said = [f"steps compared: {found.steps}; only in A: {found.only_a}; only in B: {found.only_b}"]
     if found.seen_twice or found.never_seen:
@@ -48,10 +62,20 @@ def _remarks(found: Comparison) -> list[str]:
         parted = found.noise.first_difference
         said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {place(parted)}"))
     said += [
+        f"from step {one.first_step} on only {one.side.upper()} recorded {one.stage} at some steps; not compared there"
+        for one in found.one_sided
+    ]
+    said += [f"{tensors.of} by name, step {tensors.optimizer_step}: {_apart(tensors)}" for tensors in found.parameters]
+    said += [
         f"environment: {name} is {ours!r} in A, {theirs!r} in B" for name, (ours, theirs) in found.environment.items()
     ]
     said += [f"torn line: {where}" for where in found.torn]
     return ["", *said]
+
+
+def _apart(tensors: Parameters) -> str:
+    names = [one.name for one in tensors.each if not one.same]
+    return f"{len(names)} of {len(tensors.each)} differ: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
 
 
 def _hinted(found: Comparison) -> list[str]:

@@ -9,10 +9,10 @@ from app.traces.comparison import Comparison
 from app.traces.conclusion import Conclusion
 from app.traces.hints import Hint
 from app.traces.run import Record
-from app.traces.stages import number_of
+from app.traces.stages import mapping, number_of
 from app.traces.witness import Pair, Parameters, Place
 from app.web.compare_drawings import drawings
-from app.web.words import WORDS
+from app.web.words import Words
 
 STAGES: dict[str, Text] = {
     "batch": Text("samples: ids, order, contents", "样本：编号、顺序、内容"),
@@ -293,43 +293,42 @@ def _conclusion(found: Conclusion, language: Language) -> ConclusionView:
     def listed(values: Sequence[float]) -> str:
         return f"{len(values)} · " + ", ".join(f"{value:.4g}" for value in values[:20])
 
+    words = Words(language)
     facts = [
-        (WORDS["compare_metric"], found.metric),
-        (WORDS["compare_seeds_a"], listed(found.a)),
-        (WORDS["compare_seeds_b"], listed(found.b)),
+        (words.compare_metric, found.metric),
+        (words.compare_seeds_a, listed(found.a)),
+        (words.compare_seeds_b, listed(found.b)),
     ]
     if found.difference is not None and found.superiority is not None and found.interval is not None:
         low, high = found.interval
-        facts.append((WORDS["compare_difference"], f"{found.difference:.6g}"))
-        facts.append((WORDS["compare_chance"], f"{found.superiority:.3f} [{low:.3f}, {high:.3f}]"))
+        facts.append((words.compare_difference, f"{found.difference:.6g}"))
+        facts.append((words.compare_chance, f"{found.superiority:.3f} [{low:.3f}, {high:.3f}]"))
     if found.repeated:
-        facts.append((WORDS["compare_repeated"], str(found.repeated)))
-    words = tuple((name[language], value) for name, value in facts)
-    return ConclusionView(VERDICTS[found.verdict][language], found.rule, words)
+        facts.append((words.compare_repeated, str(found.repeated)))
+    return ConclusionView(VERDICTS[found.verdict][language], found.rule, tuple(facts))
 
 
 def _facts(found: Comparison, language: Language) -> list[tuple[str, str]]:
-    facts: list[tuple[Text, str | Text]] = [
-        (WORDS["compare_steps"], f"{found.steps}"),
-        (WORDS["compare_only"], f"{found.only_a} / {found.only_b}"),
+    words = Words(language)
+    facts = [
+        (words.compare_steps, f"{found.steps}"),
+        (words.compare_only, f"{found.only_a} / {found.only_b}"),
     ]
     if found.seen_twice is not None:
-        facts.append((WORDS["compare_seen_twice"], f"{found.seen_twice}"))
-        facts.append((WORDS["compare_never_seen"], f"{found.never_seen}"))
+        facts.append((words.compare_seen_twice, f"{found.seen_twice}"))
+        facts.append((words.compare_never_seen, f"{found.never_seen}"))
     if found.horizon is not None:
-        facts.append((WORDS["compare_horizon"], f"{found.horizon}"))
+        facts.append((words.compare_horizon, f"{found.horizon}"))
     for stage, (relative, absolute) in found.tolerances.items():
-        facts.append((WORDS["compare_tolerance"], f"{stage} = {relative:g}, {absolute:g}"))
+        facts.append((words.compare_tolerance, f"{stage} = {relative:g}, {absolute:g}"))
     if found.noise is not None:
         parted = found.noise.first_difference
-        words = LEVELS[found.noise.level] if parted is None else place_words(parted)
-        facts.append((WORDS["compare_noise_floor"], words))
+        said = LEVELS[found.noise.level] if parted is None else place_words(parted)
+        facts.append((words.compare_noise_floor, said[language]))
     for resume in found.resumes:
-        loaded = resume.get("loaded")
-        said = "; ".join(f"{name}: {_value(verdict)}" for name, verdict in (loaded or {}).items())
-        facts.append((WORDS["compare_resumed"], f"{resume.get('step')}" + (f" · {said}" if said else "")))
-    facts += [(WORDS["compare_torn"], where) for where in found.torn]
-    return [(name[language], value[language] if isinstance(value, Text) else value) for name, value in facts]
+        loaded = "; ".join(f"{name}: {_value(verdict)}" for name, verdict in mapping(resume, "loaded").items())
+        facts.append((words.compare_resumed, f"{resume.get('step')}" + (f" · {loaded}" if loaded else "")))
+    return facts + [(words.compare_torn, where) for where in found.torn]
 
 
 def _unclaimed(found: Comparison) -> list[Text]:

@@ -268,6 +268,12 @@ WORDS: dict[str, Text] = {
     "copy_search_lost": Text("The index of this copy could not be loaded.", "无法载入这份副本的索引。"),
     "copy_lost": Text("Nothing grows at this address", "这里还什么都没长出来"),
     "copy_enter": Text("In English", "中文版"),
+    "api_compare": Text(
+        "Two traces, as multipart fields: `a` and `b` (files, repeatable), `noise` (a file), `require`, `tolerance`, "
+        "`rule`. 400: a file is no trace; 409: they cannot be compared; 413: too large.",
+        "两份轨迹，用 multipart 字段发送：`a` 与 `b`（文件，可重复）、`noise`（文件）、`require`、`tolerance`、`rule`。"
+        "400：文件不是轨迹；409：无法比较；413：太大。",
+    ),
     "compare_lead": Text(
         "Bring the traces of two training runs and learn the first stage and step at which they part.",
         "带上两次训练运行的轨迹，看它们最先在哪一步、哪个阶段分开。",
@@ -312,7 +318,6 @@ WORDS: dict[str, Text] = {
         "Copy one file into your project; it needs torch 2.2 or later, nothing else. Three lines record a plain loop:",
         "把一个文件拷进你的项目，它只需要 torch 2.2 或更新的版本。普通的训练循环加三行就能记录：",
     ),
-    "compare_recorder": Text("recorder.py", "recorder.py"),
     "compare_schema": Text("What stands in a trace", "轨迹的格式"),
     "compare_files": Text("The two traces: {} and {}", "这两份轨迹：{} 与 {}"),
     "compare_ladder": Text("The ladder", "因果阶梯"),

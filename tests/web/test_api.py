@@ -286,7 +286,9 @@ def test_the_list_of_experiments_names_parameters_and_presets(site: TestClient) 
 
 def test_the_description_lists_every_parameter_with_its_limits(site: TestClient) -> None:
     told = site.get("/api/openapi.json").json()
-    assert sorted(told["paths"]) == sorted(["/api/search", "/api/widgets", *(f"/api/widgets/{name}" for name in NAMES)])
+    assert sorted(told["paths"]) == sorted(
+        ["/api/compare", "/api/search", "/api/widgets", *(f"/api/widgets/{name}" for name in NAMES)]
+    )
     for name in NAMES:
         operation = told["paths"][f"/api/widgets/{name}"]["get"]
         assert [one["name"] for one in operation["parameters"]] == PARAMETERS[name].split()
