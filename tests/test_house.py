@@ -34,7 +34,7 @@ PLANTS = [
     ("networkx and sqlite3 only in app.garden", "app.content.planted", "sqlite3"),
     ("torch only in app.experiments", "app.web.planted", "torch"),
     ("torch only in app.experiments", "app.content.planted", "torch"),
-    ("pebble only in app.laboratory", "app.experiments.planted", "pebble"),
+    ("pebble only in app.workers", "app.experiments.planted", "pebble"),
     (FRAMEWORKS, "app.content.planted", "jinja2"),
     (FRAMEWORKS, "app.experiments.planted", "fastapi"),
     (FRAMEWORKS, "app.garden.planted", "starlette"),
