@@ -1,10 +1,14 @@
 """Two traces compared over HTTP: the page, its report, the examples, and the same for programs."""
 
+import contextlib
 import gzip
 import json
+import multiprocessing
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import httpx
@@ -15,7 +19,7 @@ from starlette.testclient import TestClient
 from app.language import LANGUAGES
 from app.traces import examples
 from app.traces.hints import NOISY, TABLE
-from app.traces.question import answer
+from app.traces.question import READ, answer
 from app.web.compare_views import CONCEPTS
 from tests.conftest import served
 from tests.traces.written import Record, changed, environment, model, run, step, trace
@@ -201,25 +205,74 @@ def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None
     assert small.post("/api/compare", files=parts()).status_code == 200
 
 
-def test_more_at_once_than_there_is_room_for_are_told_to_come_back() -> None:
+@pytest.fixture(scope="module")
+def long() -> dict[str, tuple[str, bytes]]:
+    """Traces that take a second or two."""
+    records = run(16_000)
+    other = changed(records, "loss", 2, loss="nan")
+    return {"a": ("a.jsonl", packed(records)), "b": ("b.jsonl", packed(other))}
+
+
+QUICK = {"a": ("a.jsonl", packed(run(2))), "b": ("b.jsonl", packed(run(2)))}
+
+
+def test_more_at_once_than_there_is_room_for_are_told_to_come_back(long: dict[str, tuple[str, bytes]]) -> None:
     """And the garden answers all the while; what is stopped at its time limit harms nobody."""
-    long = packed(run(30_000))
     with served(comparisons=1, comparison_time=0.5, client_slots=9) as address, httpx.Client(timeout=60) as client:
         told: list[httpx.Response] = []
-        files = {"a": ("a.jsonl", long), "b": ("b.jsonl", packed(changed(run(30_000), "loss", 2, loss="nan")))}
-        senders = [
-            threading.Thread(target=lambda: told.append(client.post(f"{address}/api/compare", files=files)))
-            for _ in range(5)
-        ]
+
+        def send() -> None:
+            told.append(client.post(f"{address}/api/compare", files=long))
+
+        senders = [threading.Thread(target=send) for _ in range(4)]
         for sender in senders:
             sender.start()
         assert client.get(f"{address}/en/compare").status_code == 200
         for sender in senders:
             sender.join()
         assert {answered.status_code for answered in told} <= {503, 504}
-        assert [answered.headers["retry-after"] for answered in told if answered.status_code == 503]
-        quick = {"a": ("a.jsonl", packed(run(2))), "b": ("b.jsonl", packed(run(2)))}
-        assert client.post(f"{address}/api/compare", files=quick).status_code == 200
+        assert all(answered.headers["retry-after"] for answered in told if answered.status_code == 503)
+        assert client.post(f"{address}/api/compare", files=QUICK).status_code == 200
+
+
+@contextlib.contextmanager
+def worker_at_work(long: dict[str, tuple[str, bytes]], told: list[int], patience: float) -> Iterator[BaseProcess]:
+    """The process while it compares the long traces; `told` gets their status, if it comes within the patience."""
+    with served(comparisons=1) as address, httpx.Client(timeout=60) as client:
+        while client.get(f"{address}/readyz").status_code != 200:
+            time.sleep(0.05)  # till the workers of experiments are up
+        before = multiprocessing.active_children()
+        place = f"{address}/api/compare"
+        assert client.post(place, files=QUICK).status_code == 200
+        (compared,) = (child for child in multiprocessing.active_children() if child not in before)
+
+        def send() -> None:
+            with contextlib.suppress(httpx.TimeoutException):
+                told.append(client.post(place, files=long, timeout=httpx.Timeout(60, read=patience)).status_code)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        deadline = time.monotonic() + 60
+        while not any(Path(tempfile.gettempdir()).glob(f"perennial-*/{READ}")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        yield compared
+        sender.join()
+        assert client.post(place, files=QUICK).status_code == 200
+
+
+def test_a_worker_that_is_killed_costs_its_reader_a_clear_answer(long: dict[str, tuple[str, bytes]]) -> None:
+    told: list[int] = []
+    with worker_at_work(long, told, patience=60) as worker:
+        worker.kill()
+    assert told == [500]
+
+
+def test_a_comparison_that_nobody_waits_for_is_stopped(long: dict[str, tuple[str, bytes]]) -> None:
+    told: list[int] = []
+    with worker_at_work(long, told, patience=0.3) as worker:
+        worker.join(20)  # one that comes to its end stays for the next
+        assert not worker.is_alive()
+    assert told == []
 
 
 # The page
