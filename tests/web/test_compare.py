@@ -209,7 +209,7 @@ def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None
 @pytest.fixture(scope="module")
 def long() -> dict[str, tuple[str, bytes]]:
     """Traces that take a second or two."""
-    records = run(16_000)
+    records = run(24_000)
     other = changed(records, "loss", 2, loss="nan")
     return {"a": ("a.jsonl", packed(records)), "b": ("b.jsonl", packed(other))}
 
@@ -279,7 +279,7 @@ def test_a_worker_that_is_killed_costs_its_reader_a_clear_answer(long: dict[str,
 
 def test_a_comparison_that_nobody_waits_for_is_stopped(long: dict[str, tuple[str, bytes]]) -> None:
     told: list[int] = []
-    with worker_at_work(long, told, patience=0.3) as worker:
+    with worker_at_work(long, told, patience=0.02) as worker:
         deadline = time.monotonic() + 20  # one that comes to its end stays for the next
         while alive(worker) and time.monotonic() < deadline:
             time.sleep(0.02)
