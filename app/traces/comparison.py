@@ -4,7 +4,7 @@ Both are read once, step by step; where the lines of a step are the same bytes t
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,8 @@ from app.numerals import plain
 from app.traces.conclusion import Conclusion, Rule, conclude
 from app.traces.hints import Evidence, Hint, hints, rates
 from app.traces.lines import Watch
-from app.traces.run import Record, Run, Step, parsed, read_run, with_ranks
+from app.traces.record import Record, parsed
+from app.traces.run import Run, Step, read_run, with_ranks
 from app.traces.schema import STAGES
 from app.traces.stages import (
     LEVELS,
@@ -23,8 +24,8 @@ from app.traces.stages import (
     Level,
     Records,
     Tolerances,
+    alike,
     compare_step,
-    event_of,
     read_step,
     worse,
 )
@@ -40,6 +41,7 @@ REMEMBERED = 64
 """Steps of A whose batches are kept, to tell where those of B were seen before or come later."""
 MOST_IDS = 1_000_000
 """Sample ids that may be counted in one run and not in the other before the count is given up."""
+ID = (int, str)
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class _Walk:
         self.records += sum(len(part.lines) + len(part.after) for part in b.parts.values())
         if a == b:
             for part in a.parts.values():
-                self._same(part.lines)
+                self._same(part.events())
             self.before = "weights" in self.levels
             self.rates_part = False
             self.witness.equal(a)
@@ -215,17 +217,24 @@ class _Walk:
 
     def _past(self, a: Step, b: Step) -> None:
         """Past the first difference only what can still change the result is parsed."""
-        known: set[bytes] = set()
-        if not self.cut and a.parts.keys() == b.parts.keys():
-            known = {line for rank in a.parts for line in set(a.parts[rank].lines) & set(b.parts[rank].lines)}
-            self._same(known)
-        settled = {stage for stage, level in self.levels.items() if level == "different"} - {"batch", "control"}
-        if self.cut:
-            settled.clear()
-        elif self.ids_over:
-            settled |= {"batch"} & {stage for stage, level in self.levels.items() if level == "different"}
+        settled: set[str] = set()
+        known: dict[int, dict[str, Collection[bytes]]] = {}
+        if not self.cut and a.parts.keys() == b.parts.keys() and not any(part.after for part in b.parts.values()):
+            settled = self._settled(a, b)
+            known = {rank: alike(part, b.parts[rank], settled) for rank, part in a.parts.items()}
+            for same in known.values():
+                self._same(same)
         self._unlike(a.number, read_step(a, settled, known), read_step(b, settled, known))
-        self.before = self.before or any(event_of(line) == "weights" for line in known)
+        self.before = self.before or any("weights" in same for same in known.values())
+
+    def _settled(self, a: Step, b: Step) -> set[str]:
+        """Events whose records can change nothing any more: they differ already, and none is missing."""
+        apart = {stage for stage, level in self.levels.items() if level == "different"}
+        apart -= {"control"} if self.ids_over else {"control", "batch"}
+        if "update" not in apart:
+            apart.discard("weights")  # from which it follows
+        pairs = [(part.events(), b.parts[rank].events()) for rank, part in a.parts.items()]
+        return {one for one in apart if all(len(x.get(one, ())) == len(y.get(one, ())) for x, y in pairs)}
 
     def _unlike(self, number: int, a: Records, b: Records) -> None:
         if a.by and b.by:  # else one side begins with what it loaded after this step
@@ -246,13 +255,11 @@ class _Walk:
                 ):  # a resume tells of its generators, which the other need not
                     self.one_sided.setdefault((key[0], side), number)
 
-    def _same(self, lines: Iterable[bytes]) -> None:
-        """Lines that are the same bytes on both sides."""
-        for line in lines:
-            event = event_of(line)
-            if event == "batch" and b'"ids"' in line:
-                self.has_ids = True
-            if event not in self.levels and event in LEVELS and _tells(event, line):
+    def _same(self, lines: Mapping[str, Collection[bytes]]) -> None:
+        """Lines that are the same bytes on both sides, by event."""
+        self.has_ids = self.has_ids or any(b'"ids"' in line for line in lines.get("batch", ()))
+        for event in lines.keys() & LEVELS.keys() - self.levels.keys():
+            if any(_tells(event, line) for line in lines[event]):
                 self.levels[event] = "bitwise"
                 if event == "weights":
                     self.levels.setdefault("update", "bitwise")
@@ -263,7 +270,12 @@ class _Walk:
             self.levels[one.stage] = worse(self.levels.get(one.stage, "bitwise"), one.level)
             if one.level != "bitwise":
                 self.lost.setdefault(one.stage, one.step)
-        parted = min((one for one in found if one.level != "bitwise"), key=lambda one: one.cause, default=None)
+        last = None if self.first is None else self.first.step  # what comes later cannot be first
+        parted = min(
+            (one for one in found if one.level != "bitwise" and (last is None or one.step <= last)),
+            key=lambda one: one.cause,
+            default=None,
+        )
         if parted is not None and (self.first is None or parted.cause < self.first.cause):
             earlier = self.first is not None
             self.first = parted
@@ -290,20 +302,21 @@ class _Walk:
         for records, sign in ((a, 1), (b, -1)):
             for batch in records.of("batch"):
                 ids = batch.get("ids")
-                if not isinstance(ids, list) or self.ids_over:
-                    continue
-                self.has_ids = True
-                for one in ids:
-                    if isinstance(one, int | str):
-                        self._tally(one, sign)
+                if isinstance(ids, list) and not self.ids_over:
+                    self.has_ids = True
+                    self._tally(ids, sign)
         self.ids_over = self.ids_over or len(self.ids) > MOST_IDS
 
-    def _tally(self, one: int | str, sign: int) -> None:
-        count = self.ids[one] + sign
-        if count:
-            self.ids[one] = count
-        else:
-            del self.ids[one]
+    def _tally(self, ids: list[Any], sign: int) -> None:
+        kept = self.ids
+        for one in ids:
+            if not isinstance(one, ID):
+                continue
+            count = kept.get(one, 0) + sign
+            if count:
+                kept[one] = count
+            else:
+                del kept[one]
 
     def _result(self, floor: Comparison | None, decided: Conclusion | None) -> Comparison:
         rungs = [stage for stage in STAGES if stage != "env"]
@@ -371,7 +384,7 @@ def _under_way(step: Step) -> bool:
 
 
 def _batches(step: Step) -> list[bytes]:
-    return [line for part in step.parts.values() for line in part.lines if event_of(line) == "batch"]
+    return [line for part in step.parts.values() for line in part.of("batch")]
 
 
 def _check(a: Run, b: Run) -> None:

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from app.traces.run import HEAD, Part, Record, Step, parsed
-from app.traces.schema import STAGES
+from app.traces.record import Record, counts, parsed
+from app.traces.run import Part, Step
+from app.traces.schema import EVENTS, STAGES
 
 Level = Literal["bitwise", "equal", "close", "different", "not_recorded"]
 ORDER: tuple[Level, ...] = ("bitwise", "equal", "close", "different")
+RANK = {level: rank for rank, level in enumerate(ORDER)}
+RUNG = {stage: rung for rung, stage in enumerate(STAGES)}
 
 NOISE_OF_NORMS = 1e-5
 """Norms depend on the number of threads in their last digits; only beyond this do unequal norms mean unequal values."""
@@ -19,13 +22,17 @@ Tolerances = Mapping[str, tuple[float, float]]
 
 Key = tuple[str, int, int, int, str]
 """(event, step, micro, rank, which)"""
+TELLING = ("when", "at", "call", "what", "name", "of")
+WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
+"""The fields that tell the records of one event apart."""
+Alike = Mapping[int, Mapping[str, Collection[bytes]]]
+"""Lines that are the same bytes on both sides, by rank and event."""
 
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """What two records say of their stage."""
 
     stage: str
@@ -43,7 +50,7 @@ class Found:
     @property
     def cause(self) -> tuple[int, int, int, int, int, int]:
         """Causal order: what is smaller can have brought about what is larger."""
-        rung = STAGES.index("grad") if self.stage == "control" and self.part < 0 else STAGES.index(self.stage)
+        rung = RUNG["grad" if self.stage == "control" and self.part < 0 else self.stage]
         return (self.step, self.phase, self.micro, rung, self.part, self.rank)
 
 
@@ -63,10 +70,25 @@ class Records:
         return len({rank for rank, _ in found}), len({micro for _, micro in found})
 
 
-def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes] = ()) -> Records:
-    """All but the events that are settled and the lines that are known."""
-    after = {rank: Part(part.after) for rank, part in step.parts.items()}
-    return Records(by=_by_key(step.parts, settled, known), after=_by_key(after, settled, known))
+def read_step(step: Step, settled: Collection[str] = (), alike: Alike | None = None) -> Records:
+    """All but the events that are settled and the lines that are alike."""
+    after = {rank: Part(part.after) for rank, part in step.parts.items() if part.after}
+    return Records(by=_by_key(step.parts, settled, alike or {}), after=_by_key(after, settled, {}))
+
+
+def alike(a: Part, b: Part, settled: Collection[str]) -> dict[str, Collection[bytes]]:
+    """Lines that are the same bytes on both sides, by event; events that are settled or have none are left out."""
+    theirs = b.events()
+    same: dict[str, Collection[bytes]] = {}
+    for event, lines in a.events().items():
+        others = theirs.get(event)
+        if others is None or event in settled:
+            continue
+        if lines == others:
+            same[event] = lines
+        elif len(lines) + len(others) > 2 and (common := set(lines).intersection(others)):
+            same[event] = common
+    return same
 
 
 def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
@@ -77,14 +99,6 @@ def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, wh
     if b.after and not whole:
         found += [one for one in _each(states, b.after, 2, tolerances) if one.stage in (*ends, "rng")]
     return found
-
-
-def event_of(line: bytes) -> str:
-    head = HEAD.match(line)
-    if head is not None:
-        return head[1].decode()
-    record = parsed(line)
-    return "" if record is None else str(record["event"])
 
 
 def number_of(record: Record, name: str) -> float | None:
@@ -99,7 +113,7 @@ def number_of(record: Record, name: str) -> float | None:
 
 
 def worse(one: Level, other: Level) -> Level:
-    return max(one, other, key=ORDER.index)
+    return one if RANK[one] >= RANK[other] else other
 
 
 def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
@@ -108,22 +122,29 @@ def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
     return a == b or (math.isfinite(a - b) and abs(a - b) <= absolute + relative * abs(b))
 
 
-def _by_key(parts: Mapping[int, Part], settled: Collection[str], known: Collection[bytes]) -> dict[Key, Record]:
+def _by_key(parts: Mapping[int, Part], settled: Collection[str], alike: Alike) -> dict[Key, Record]:
     by = {}
     for rank, part in parts.items():
-        for line in part.lines:
-            if line in known or (settled and event_of(line) in settled):
+        known = alike.get(rank, {})
+        for event, lines in part.events().items():
+            if event in settled:
                 continue
-            record = parsed(line)
-            if record is not None and isinstance(record.get("step"), int):
-                by[_key(record, rank)] = record
+            same = known.get(event, ())
+            if len(same) == len(lines):
+                continue
+            for line in lines:
+                if same and line in same:
+                    continue
+                record = parsed(line)
+                if record is not None and counts(record.get("step")):
+                    by[_key(record, rank)] = record
     return by
 
 
 def _key(record: Record, rank: int) -> Key:
-    which = "/".join(str(record[name]) for name in ("when", "at", "call", "what", "name", "of") if name in record)
-    micro = record.get("micro", 0)
-    return (record["event"], record["step"], micro if isinstance(micro, int) else 0, rank, which)
+    event, micro = record["event"], record.get("micro", 0)
+    which = "/".join([str(record[name]) for name in WHICH.get(event, ()) if name in record])
+    return (event, record["step"], micro if isinstance(micro, int) else 0, rank, which)
 
 
 def _each(a: dict[Key, Record], b: dict[Key, Record], phase: int, tolerances: Tolerances) -> Iterator[Found]:
@@ -264,6 +285,8 @@ def _control(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
         return "different"
     for one, two in zip(ours, theirs, strict=True):
         level = worse(level, _value({"lr": one}, {"lr": two}, "lr", tolerance))
+    if a.get("groups") == b.get("groups"):
+        return level
     for one, two in zip(_options(a), _options(b), strict=False):
         level = worse(level, _all_same(one, two, one.keys() & two.keys()) or "bitwise")
     return level
@@ -338,7 +361,10 @@ def mapping(record: Record, name: str) -> Record:
 
 
 def _all_same(a: Record, b: Record, names: Iterable[str]) -> Level | None:
-    both = [name for name in names if name in a and name in b]
-    if not both:
-        return None
-    return "bitwise" if all(a[name] == b[name] for name in both) else "different"
+    level: Level | None = None
+    for name in names:
+        if name in a and name in b:
+            if a[name] != b[name]:
+                return "different"
+            level = "bitwise"
+    return level
