@@ -159,6 +159,8 @@ class _Walk:
     tolerances: Tolerances
     levels: dict[str, Level] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
+    apart: frozenset[str] = frozenset()
+    """Stages that are different."""
     first: Found | None = None
     evidence: Evidence = field(default_factory=Evidence)
     ids: Counter[int | str] = field(default_factory=Counter)
@@ -217,7 +219,7 @@ class _Walk:
 
     def _past(self, a: Step, b: Step) -> None:
         """Past the first difference only what can still change the result is parsed."""
-        settled: set[str] = set()
+        settled: Collection[str] = ()
         known: dict[int, dict[str, Collection[bytes]]] = {}
         if not self.cut and a.parts.keys() == b.parts.keys() and not any(part.after for part in b.parts.values()):
             settled = self._settled(a, b)
@@ -227,14 +229,17 @@ class _Walk:
         self._unlike(a.number, read_step(a, settled, known), read_step(b, settled, known))
         self.before = self.before or any("weights" in same for same in known.values())
 
-    def _settled(self, a: Step, b: Step) -> set[str]:
+    def _settled(self, a: Step, b: Step) -> Collection[str]:
         """Events whose records can change nothing any more: they differ already, and none is missing."""
-        apart = {stage for stage, level in self.levels.items() if level == "different"}
-        apart -= {"control"} if self.ids_over else {"control", "batch"}
+        apart = self.apart - {"control"} if self.ids_over else self.apart - {"control", "batch"}
         if "update" not in apart:
-            apart.discard("weights")  # from which it follows
-        pairs = [(part.events(), b.parts[rank].events()) for rank, part in a.parts.items()]
-        return {one for one in apart if all(len(x.get(one, ())) == len(y.get(one, ())) for x, y in pairs)}
+            apart -= {"weights"}  # from which it follows
+        for rank, part in a.parts.items():
+            ours, theirs = part.events(), b.parts[rank].events()
+            for event in apart:
+                if len(ours.get(event, ())) != len(theirs.get(event, ())):
+                    apart -= {event}
+        return apart
 
     def _unlike(self, number: int, a: Records, b: Records) -> None:
         if a.by and b.by:  # else one side begins with what it loaded after this step
@@ -268,6 +273,8 @@ class _Walk:
         found = [*found, *self._update(found, number)]
         for one in found:
             self.levels[one.stage] = worse(self.levels.get(one.stage, "bitwise"), one.level)
+            if one.level == "different" and one.stage not in self.apart:
+                self.apart |= {one.stage}
             if one.level != "bitwise":
                 self.lost.setdefault(one.stage, one.step)
         last = None if self.first is None else self.first.step  # what comes later cannot be first
@@ -308,15 +315,14 @@ class _Walk:
         self.ids_over = self.ids_over or len(self.ids) > MOST_IDS
 
     def _tally(self, ids: list[Any], sign: int) -> None:
-        kept = self.ids
+        kept, before = self.ids, self.ids.get
         for one in ids:
-            if not isinstance(one, ID):
-                continue
-            count = kept.get(one, 0) + sign
-            if count:
-                kept[one] = count
-            else:
-                del kept[one]
+            if isinstance(one, ID):
+                count = before(one, 0) + sign
+                if count:
+                    kept[one] = count
+                else:
+                    del kept[one]
 
     def _result(self, floor: Comparison | None, decided: Conclusion | None) -> Comparison:
         rungs = [stage for stage in STAGES if stage != "env"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, count, groupby, islice, takewhile
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from app.errors import Unreadable
 from app.traces.lines import Budget, Watch, blocks, lines
@@ -43,8 +44,7 @@ class Part:
         return self.events().get(event, [])
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     number: int
     parts: dict[int, Part]
     """By rank."""
@@ -82,6 +82,10 @@ class Run:
     def steps(self, watch: Watch | None = None) -> Iterator[Step]:
         """Each step once, ascending; all ranks that have it together."""
         streams = {rank: _parts(spans, watch) for rank, spans in self.ranks.items()}
+        if len(streams) == 1:
+            for rank, stream in streams.items():
+                yield from (Step(number, {rank: part}) for number, part in stream)
+            return
         heads = {rank: next(stream, None) for rank, stream in streams.items()}
         while waiting := {rank: head for rank, head in heads.items() if head is not None}:
             number = min(step for step, _ in waiting.values())

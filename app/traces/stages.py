@@ -133,17 +133,17 @@ def _by_key(parts: Mapping[int, Part], settled: Collection[str], alike: Alike) -
             if len(same) == len(lines):
                 continue
             for line in lines:
-                if same and line in same:
-                    continue
-                record = parsed(line)
-                if record is not None and counts(record.get("step")):
-                    by[_key(record, rank)] = record
+                if not same or line not in same:
+                    record = parsed(line)
+                    if record is not None and counts(record.get("step")):
+                        by[_key(record, rank)] = record
     return by
 
 
 def _key(record: Record, rank: int) -> Key:
     event, micro = record["event"], record.get("micro", 0)
-    which = "/".join([str(record[name]) for name in WHICH.get(event, ()) if name in record])
+    names = WHICH.get(event, ())
+    which = "/".join([str(record[name]) for name in names if name in record]) if names else ""
     return (event, record["step"], micro if isinstance(micro, int) else 0, rank, which)
 
 
