@@ -4,7 +4,7 @@ Both are read once, step by step; where the lines of a step are the same bytes t
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,9 +24,9 @@ from app.traces.stages import (
     Level,
     Records,
     Tolerances,
-    alike,
     compare_step,
     read_step,
+    told_apart,
     worse,
 )
 from app.traces.witness import Distance, Pair, Parameters, Place, Point, Witness, place
@@ -219,27 +219,22 @@ class _Walk:
 
     def _past(self, a: Step, b: Step) -> None:
         """Past the first difference only what can still change the result is parsed."""
-        settled: Collection[str] = ()
-        known: dict[int, dict[str, Collection[bytes]]] = {}
-        if not self.cut and a.parts.keys() == b.parts.keys() and not any(part.after for part in b.parts.values()):
-            settled = self._settled(a, b)
-            known = {rank: alike(part, b.parts[rank], settled) for rank, part in a.parts.items()}
-            for same in known.values():
-                self._same(same)
-        self._unlike(a.number, read_step(a, settled, known), read_step(b, settled, known))
-        self.before = self.before or any("weights" in same for same in known.values())
+        loaded = any(part.after for part in b.parts.values())
+        if self.cut or loaded or a.parts.keys() != b.parts.keys():
+            self._unlike(a.number, read_step(a), read_step(b))
+            return
+        settled = self._settled()
+        told = {rank: told_apart(part, b.parts[rank], settled) for rank, part in a.parts.items()}
+        for one in told.values():
+            self._same(one.same)
+        ours, theirs = ({rank: one[side] for rank, one in told.items()} for side in (0, 1))
+        self._unlike(a.number, read_step(a, ours), read_step(b, theirs))
+        self.before = self.before or any("weights" in one.same for one in told.values())
 
-    def _settled(self, a: Step, b: Step) -> Collection[str]:
-        """Events whose records can change nothing any more: they differ already, and none is missing."""
-        apart = self.apart - {"control"} if self.ids_over else self.apart - {"control", "batch"}
-        if "update" not in apart:
-            apart -= {"weights"}  # from which it follows
-        for rank, part in a.parts.items():
-            ours, theirs = part.events(), b.parts[rank].events()
-            for event in apart:
-                if len(ours.get(event, ())) != len(theirs.get(event, ())):
-                    apart -= {event}
-        return apart
+    def _settled(self) -> frozenset[str]:
+        """Events whose records can change nothing any more: they differ already, and nothing else is told by them."""
+        settled = self.apart - {"control"} if self.ids_over else self.apart - {"control", "batch"}
+        return settled if "update" in settled else settled - {"weights"}
 
     def _unlike(self, number: int, a: Records, b: Records) -> None:
         if a.by and b.by:  # else one side begins with what it loaded after this step
@@ -260,7 +255,7 @@ class _Walk:
                 ):  # a resume tells of its generators, which the other need not
                     self.one_sided.setdefault((key[0], side), number)
 
-    def _same(self, lines: Mapping[str, Collection[bytes]]) -> None:
+    def _same(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Lines that are the same bytes on both sides, by event."""
         self.has_ids = self.has_ids or any(b'"ids"' in line for line in lines.get("batch", ()))
         for event in lines.keys() & LEVELS.keys() - self.levels.keys():

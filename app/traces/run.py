@@ -26,18 +26,19 @@ class Part:
     lines: list[bytes] = field(default_factory=list)
     after: list[bytes] = field(default_factory=list)
     """Those that follow a resume which goes on from this step."""
+    names: list[str] = field(default_factory=list, compare=False)
+    """The events of the lines."""
     _events: dict[str, list[bytes]] | None = field(default=None, compare=False, repr=False)
 
     def events(self) -> dict[str, list[bytes]]:
         """The lines by their event; those of one event in their order."""
         if self._events is None:
             self._events = found = {}
-            for line in self.lines:
-                event = NAMES.get(line.split(b",", 1)[0]) or event_of(line)
-                if event in found:
-                    found[event].append(line)
+            for name, line in zip(self.names, self.lines, strict=True):
+                if name in found:
+                    found[name].append(line)
                 else:
-                    found[event] = [line]
+                    found[name] = [line]
         return self._events
 
     def of(self, event: str) -> list[bytes]:
@@ -183,30 +184,35 @@ def _parts(spans: Sequence[Span], watch: Watch | None) -> Iterator[tuple[int, Pa
     """The steps of one rank; one that a resume goes on from comes once, with both."""
     number, part, size = -1, Part(), 0
     for span, first, own, taken in _kept(spans, watch):
-        known = b""  # the second token of the line before, where it tells the step
-        target: list[bytes] = []
+        known = b""  # the second token of the line before, where it tells a step that goes on
+        lines, names = part.lines, part.names
         size += taken
         for line in own:
             tokens = line.split(b",", 2)
-            if len(tokens) == 3 and tokens[1] == known and tokens[0] in NAMES:
-                target.append(line)
+            name = NAMES.get(tokens[0])
+            if name is not None and len(tokens) == 3 and tokens[1] == known:
+                lines.append(line)
+                names.append(name)
                 continue
             step = _step(line)
             if step is None:
                 _check_step(span.path, first, own, line)
                 continue
-            known = tokens[1] if len(tokens) == 3 and tokens[0] in NAMES and HEAD.match(line) else b""
             if span.cut is not None and step > span.cut:
-                target = []
                 continue
             if step > number:
                 if number >= 0:
                     yield number, part
                 number, part, size = step, Part(), taken
+                lines, names = part.lines, part.names
             elif step < number - 1:
                 raise _shuffled(span.path, step, number)
-            target = part.after if step == span.resumed else part.lines
-            target.append(line)
+            if step == span.resumed:
+                part.after.append(line)
+                continue
+            lines.append(line)
+            names.append(name or event_of(line))
+            known = tokens[1] if name is not None and HEAD.match(line) else b""
         if size > MOST:
             raise Unreadable(
                 f"{span.path}: the lines of step {number} take more than {MOST >> 20} MB",

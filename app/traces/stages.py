@@ -25,8 +25,6 @@ Key = tuple[str, int, int, int, str]
 TELLING = ("when", "at", "call", "what", "name", "of")
 WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
 """The fields that tell the records of one event apart."""
-Alike = Mapping[int, Mapping[str, Collection[bytes]]]
-"""Lines that are the same bytes on both sides, by rank and event."""
 
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
@@ -70,25 +68,41 @@ class Records:
         return len({rank for rank, _ in found}), len({micro for _, micro in found})
 
 
-def read_step(step: Step, settled: Collection[str] = (), alike: Alike | None = None) -> Records:
-    """All but the events that are settled and the lines that are alike."""
-    after = {rank: Part(part.after) for rank, part in step.parts.items() if part.after}
-    return Records(by=_by_key(step.parts, settled, alike or {}), after=_by_key(after, settled, {}))
+def read_step(step: Step, lines: Mapping[int, Iterable[bytes]] | None = None) -> Records:
+    """All of it, or of what precedes a resume only these lines of each rank."""
+    own = {rank: part.lines for rank, part in step.parts.items()} if lines is None else lines
+    return Records(by=_by_key(own), after=_by_key({rank: part.after for rank, part in step.parts.items()}))
 
 
-def alike(a: Part, b: Part, settled: Collection[str]) -> dict[str, Collection[bytes]]:
-    """Lines that are the same bytes on both sides, by event; events that are settled or have none are left out."""
-    theirs = b.events()
-    same: dict[str, Collection[bytes]] = {}
-    for event, lines in a.events().items():
-        others = theirs.get(event)
-        if others is None or event in settled:
-            continue
-        if lines == others:
-            same[event] = lines
-        elif len(lines) + len(others) > 2 and (common := set(lines).intersection(others)):
-            same[event] = common
-    return same
+class Told(NamedTuple):
+    """The lines of two sides, parted."""
+
+    a: list[bytes]
+    b: list[bytes]
+    same: dict[str, list[bytes]]
+    """Those that are the same bytes on both, by event."""
+
+
+def told_apart(a: Part, b: Part, settled: Collection[str]) -> Told:
+    """Without those of settled events, unless one side has more of them."""
+    told = Told([], [], {})
+    if a.names == b.names:
+        for event, ours, theirs in zip(a.names, a.lines, b.lines, strict=True):
+            if ours == theirs:
+                told.same.setdefault(event, []).append(ours)
+            elif event not in settled:
+                told.a.append(ours)
+                told.b.append(theirs)
+        return told
+    for event in {**a.events(), **b.events()}:
+        sides = a.of(event), b.of(event)
+        common = set(sides[0]).intersection(sides[1])
+        if common:
+            told.same[event] = [line for line in sides[0] if line in common]
+        if event not in settled or len(sides[0]) != len(sides[1]):
+            for side, lines in zip((told.a, told.b), sides, strict=True):
+                side.extend(line for line in lines if line not in common)
+    return told
 
 
 def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
@@ -122,21 +136,12 @@ def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
     return a == b or (math.isfinite(a - b) and abs(a - b) <= absolute + relative * abs(b))
 
 
-def _by_key(parts: Mapping[int, Part], settled: Collection[str], alike: Alike) -> dict[Key, Record]:
+def _by_key(lines: Mapping[int, Iterable[bytes]]) -> dict[Key, Record]:
     by = {}
-    for rank, part in parts.items():
-        known = alike.get(rank, {})
-        for event, lines in part.events().items():
-            if event in settled:
-                continue
-            same = known.get(event, ())
-            if len(same) == len(lines):
-                continue
-            for line in lines:
-                if not same or line not in same:
-                    record = parsed(line)
-                    if record is not None and counts(record.get("step")):
-                        by[_key(record, rank)] = record
+    for rank, own in lines.items():
+        for record in map(parsed, own):
+            if record is not None and counts(record.get("step")):
+                by[_key(record, rank)] = record
     return by
 
 
