@@ -4,7 +4,7 @@ Both are read once, step by step; where the lines of a step are the same bytes t
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -204,8 +204,7 @@ class _Walk:
             self.rates_part = False
             self.witness.equal(a)
         elif self.first is None:
-            ours, theirs = read_step(a), read_step(b)
-            self._unlike(a.number, ours, theirs)
+            self._unlike(a, b, read_step(a), read_step(b))
             self.witness.unlike(a, b)
         else:
             self._past(a, b)
@@ -221,31 +220,35 @@ class _Walk:
         """Past the first difference only what can still change the result is parsed."""
         loaded = any(part.after for part in b.parts.values())
         if self.cut or loaded or a.parts.keys() != b.parts.keys():
-            self._unlike(a.number, read_step(a), read_step(b))
+            self._unlike(a, b, read_step(a), read_step(b))
             return
         settled = self._settled()
         told = {rank: told_apart(part, b.parts[rank], settled) for rank, part in a.parts.items()}
         for one in told.values():
             self._same(one.same)
         ours, theirs = ({rank: one[side] for rank, one in told.items()} for side in (0, 1))
-        self._unlike(a.number, read_step(a, ours), read_step(b, theirs))
-        self.before = self.before or any("weights" in one.same for one in told.values())
+        ended = any("weights" in one.same for one in told.values())
+        self._unlike(a, b, read_step(a, ours), read_step(b, theirs), self.apart - {"weights"}, ended)
 
     def _settled(self) -> frozenset[str]:
         """Events whose records can change nothing any more: they differ already, and nothing else is told by them."""
         settled = self.apart - {"control"} if self.ids_over else self.apart - {"control", "batch"}
         return settled if "update" in settled else settled - {"weights"}
 
-    def _unlike(self, number: int, a: Records, b: Records) -> None:
-        if a.by and b.by:  # else one side begins with what it loaded after this step
+    def _unlike(
+        self, one: Step, two: Step, a: Records, b: Records, settled: Collection[str] = (), ended: bool = False
+    ) -> None:
+        """`ended`: some weights after the step are the same lines on both sides."""
+        both = _under_way(one) and _under_way(two)  # else one side begins with what it loaded after this step
+        if both:
             self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
             self._count(a, b)
-        self._found(compare_step(number, a, b, self.tolerances, self.cut), a, b, number)
+        self._found(compare_step(one.number, a, b, self.tolerances, self.cut, settled), a, b, one.number, ended)
         self.rates_part = rates(a) != rates(b)
-        if not self.cut and a.by and b.by:
-            self._alone(a, b, number)
+        if both and not self.cut:
+            self._alone(a, b, one.number)
             if self.first is not None:
-                self.witness.look(number, a, b)
+                self.witness.look(one.number, a, b)
 
     def _alone(self, a: Records, b: Records, number: int) -> None:
         for side, own, others in (("a", a.by, b.by), ("b", b.by, a.by)):
@@ -264,7 +267,7 @@ class _Walk:
                 if event == "weights":
                     self.levels.setdefault("update", "bitwise")
 
-    def _found(self, found: list[Found], a: Records, b: Records, number: int) -> None:
+    def _found(self, found: list[Found], a: Records, b: Records, number: int, ended: bool) -> None:
         found = [*found, *self._update(found, number)]
         for one in found:
             self.levels[one.stage] = worse(self.levels.get(one.stage, "bitwise"), one.level)
@@ -286,19 +289,19 @@ class _Walk:
                 self.evidence.begin(parted, a, b, past, self.b.resumes)
             self.witness.parted(parted, found)
         ends = [one.level for one in found if one.stage == "weights" and one.step == number]
-        self.before = bool(ends) and all(level == "bitwise" for level in ends)
+        self.before = (ended or bool(ends)) and all(level == "bitwise" for level in ends)
 
     def _update(self, found: list[Found], number: int) -> Iterator[Found]:
         """The update itself parts where the weights before are equal and those after are not.
 
         Gradient and control come before it in causal order; where they were not recorded, nothing is said.
         """
-        own = {(one.stage, max(one.part, 0)): one for one in found if one.step == number and one.phase == 1}
-        after = own.get(("weights", 0))
-        led = self.first is not None or (("control", 0) in own and ("grad", 1) in own)
-        if self.before and after is not None and led:
-            level = after.level if after.a.get("digest") != after.b.get("digest") else "bitwise"
-            yield Found("update", number, 0, after.rank, 1, 0, level, after.a, after.b)
+        own = {(one.stage, max(one.part, 0), one.rank): one for one in found if one.step == number and one.phase == 1}
+        for (stage, _, rank), after in own.items():
+            led = self.first is not None or (("control", 0, rank) in own and ("grad", 1, rank) in own)
+            if self.before and stage == "weights" and led:
+                level = after.level if after.a.get("digest") != after.b.get("digest") else "bitwise"
+                yield Found("update", number, 0, rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
         for records, sign in ((a, 1), (b, -1)):

@@ -26,6 +26,8 @@ TELLING = ("when", "at", "call", "what", "name", "of")
 WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
 """The fields that tell the records of one event apart."""
 
+CUT = {"batch", "loss", "forward"}
+"""Events from which it is seen into how many micro-batches a step is cut."""
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
 
@@ -64,7 +66,7 @@ class Records:
 
     def micros(self) -> tuple[int, int]:
         """Ranks and micro-batches a rank."""
-        found = {(key[3], key[2]) for key in self.by if key[0] in ("batch", "loss", "forward")}
+        found = {(key[3], key[2]) for key in self.by if key[0] in CUT}
         return len({rank for rank, _ in found}), len({micro for _, micro in found})
 
 
@@ -87,27 +89,37 @@ def told_apart(a: Part, b: Part, settled: Collection[str]) -> Told:
     """Without those of settled events, unless one side has more of them."""
     told = Told([], [], {})
     if a.names == b.names:
-        for event, ours, theirs in zip(a.names, a.lines, b.lines, strict=True):
-            if ours == theirs:
-                told.same.setdefault(event, []).append(ours)
+        for event, one, two in zip(a.names, a.lines, b.lines, strict=True):
+            if one == two:
+                told.same.setdefault(event, []).append(one)
             elif event not in settled:
-                told.a.append(ours)
-                told.b.append(theirs)
+                told.a.append(one)
+                told.b.append(two)
         return told
-    for event in {**a.events(), **b.events()}:
-        sides = a.of(event), b.of(event)
-        common = set(sides[0]).intersection(sides[1])
+    every = {**a.events(), **b.events()}
+    unlike = {event for event in every if len(a.of(event)) != len(b.of(event))}
+    if unlike & CUT:
+        unlike |= CUT  # all of these together tell how the batch was cut
+    for event in every:
+        ours, theirs = a.of(event), b.of(event)
+        common: set[bytes] = set() if event in unlike else set(ours).intersection(theirs)
         if common:
-            told.same[event] = [line for line in sides[0] if line in common]
-        if event not in settled or len(sides[0]) != len(sides[1]):
-            for side, lines in zip((told.a, told.b), sides, strict=True):
-                side.extend(line for line in lines if line not in common)
+            told.same[event] = [line for line in ours if line in common]
+        if event in unlike or event not in settled:
+            told.a.extend(line for line in ours if line not in common)
+            told.b.extend(line for line in theirs if line not in common)
     return told
 
 
-def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
-    """All that both recorded of a step; `whole` where the ranks or micro-batches are cut in another way."""
-    found = list(_whole(number, a, b, tolerances) if whole else _each(a.by, b.by, 0, tolerances))
+def compare_step(
+    number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool, settled: Collection[str] = ()
+) -> list[Found]:
+    """All that both recorded of a step, but for settled stages; `whole` where its batch is cut in another way."""
+    if whole:
+        found = list(_whole(number, a, b, tolerances))
+    else:
+        left = {key: one for key, one in b.by.items() if key[0] not in settled or key[1] != number}
+        found = list(_each(a.by, left, 0, tolerances)) if left else []
     ends = ("weights", "optimizer", "side")
     states = a.after or {key: one for key, one in a.by.items() if key[0] in ends and key[1] == number}
     if b.after and not whole:
