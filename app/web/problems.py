@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
+from app import errors
 from app.errors import (
     Busy,
     Incomparable,
@@ -75,6 +76,7 @@ TABLE: dict[type[Exception], Row] = {
     NoForm: Row(400, "no_form", Text("This form cannot be read", "无法读懂这个表单")),
     Unreadable: Row(400, "unreadable", Text("A file is no trace that can be read", "有文件不是可读的轨迹")),
     Incomparable: Row(409, "incomparable", Text("These runs cannot be compared", "这两次运行无法比较")),
+    errors.TooLarge: Row(413, "too_large", Text("These traces are too large", "轨迹太大")),
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Busy: Row(
