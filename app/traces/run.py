@@ -15,7 +15,7 @@ from app.traces.lines import Budget, Watch, blocks, lines
 from app.traces.record import HEAD, NAMES, Record, counts, event_of, parsed
 from app.traces.turns import Turn, turns
 
-MOST = 1 << 28
+MOST = 1 << 27
 """Bytes of the lines of one rank at one step, which memory holds."""
 
 
