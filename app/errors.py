@@ -9,6 +9,7 @@ PerennialError
 │   └── InvalidQuestion
 ├── TraceError           traces cannot be compared
 │   ├── Unreadable       a file is no trace, or not of this schema
+│   ├── TooLarge         more lines than may be read
 │   └── Incomparable     both are traces, but of nothing that could be equal
 └── LaboratoryError      an experiment could not be run just now
     ├── Busy             too many wait already; come back later
@@ -101,6 +102,10 @@ class TraceError(PerennialError):
 
 class Unreadable(TraceError):
     """A file that is no trace, or a trace of another schema; names the file and the line."""
+
+
+class TooLarge(TraceError):
+    """Files whose lines, unpacked, are more than may be read; names the limit."""
 
 
 class Incomparable(TraceError):

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from bench.browser import browsing, changes, visits
+from bench.comparison import comparison
 from bench.experiments import accumulation, exact
 from bench.pages import pages
 from bench.recorder import recording
@@ -29,6 +30,7 @@ def main(wanted: list[str]) -> None:
             "memory": memory,
             "vaults": vaults,
             "recording": recording,
+            "comparison": comparison,
         }
         for name in wanted or parts:
             print(f"{name} …", file=sys.stderr)

@@ -4,7 +4,7 @@ Both are read once, step by step; where the lines of a step are the same bytes t
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,8 @@ from app.numerals import plain
 from app.traces.conclusion import Conclusion, Rule, conclude
 from app.traces.hints import Evidence, Hint, hints, rates
 from app.traces.lines import Watch
-from app.traces.run import Record, Run, Step, parsed, read_run, with_ranks
+from app.traces.record import Record, parsed
+from app.traces.run import Run, Step, read_run, with_ranks
 from app.traces.schema import STAGES
 from app.traces.stages import (
     LEVELS,
@@ -24,8 +25,8 @@ from app.traces.stages import (
     Records,
     Tolerances,
     compare_step,
-    event_of,
     read_step,
+    told_apart,
     worse,
 )
 from app.traces.witness import Distance, Pair, Parameters, Place, Point, Witness, place
@@ -40,6 +41,7 @@ REMEMBERED = 64
 """Steps of A whose batches are kept, to tell where those of B were seen before or come later."""
 MOST_IDS = 1_000_000
 """Sample ids that may be counted in one run and not in the other before the count is given up."""
+ID = (int, str)
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,8 @@ class _Walk:
     tolerances: Tolerances
     levels: dict[str, Level] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
+    apart: frozenset[str] = frozenset()
+    """Stages that are different."""
     first: Found | None = None
     evidence: Evidence = field(default_factory=Evidence)
     ids: Counter[int | str] = field(default_factory=Counter)
@@ -195,13 +199,12 @@ class _Walk:
         self.records += sum(len(part.lines) + len(part.after) for part in b.parts.values())
         if a == b:
             for part in a.parts.values():
-                self._same(part.lines)
+                self._same(part.events())
             self.before = "weights" in self.levels
             self.rates_part = False
             self.witness.equal(a)
         elif self.first is None:
-            ours, theirs = read_step(a), read_step(b)
-            self._unlike(a.number, ours, theirs)
+            self._unlike(a, b, read_step(a), read_step(b))
             self.witness.unlike(a, b)
         else:
             self._past(a, b)
@@ -215,28 +218,37 @@ class _Walk:
 
     def _past(self, a: Step, b: Step) -> None:
         """Past the first difference only what can still change the result is parsed."""
-        known: set[bytes] = set()
-        if not self.cut and a.parts.keys() == b.parts.keys():
-            known = {line for rank in a.parts for line in set(a.parts[rank].lines) & set(b.parts[rank].lines)}
-            self._same(known)
-        settled = {stage for stage, level in self.levels.items() if level == "different"} - {"batch", "control"}
-        if self.cut:
-            settled.clear()
-        elif self.ids_over:
-            settled |= {"batch"} & {stage for stage, level in self.levels.items() if level == "different"}
-        self._unlike(a.number, read_step(a, settled, known), read_step(b, settled, known))
-        self.before = self.before or any(event_of(line) == "weights" for line in known)
+        loaded = any(part.after for part in b.parts.values())
+        if self.cut or loaded or a.parts.keys() != b.parts.keys():
+            self._unlike(a, b, read_step(a), read_step(b))
+            return
+        settled = self._settled()
+        told = {rank: told_apart(part, b.parts[rank], settled) for rank, part in a.parts.items()}
+        for one in told.values():
+            self._same(one.same)
+        ours, theirs = {rank: one.a for rank, one in told.items()}, {rank: one.b for rank, one in told.items()}
+        ended = any("weights" in one.same for one in told.values())
+        self._unlike(a, b, read_step(a, ours), read_step(b, theirs), self.apart - {"weights"}, ended)
 
-    def _unlike(self, number: int, a: Records, b: Records) -> None:
-        if a.by and b.by:  # else one side begins with what it loaded after this step
+    def _settled(self) -> frozenset[str]:
+        """Events whose records can change nothing any more: they differ already, and nothing else is told by them."""
+        settled = self.apart - {"control"} if self.ids_over else self.apart - {"control", "batch"}
+        return settled if "update" in settled else settled - {"weights"}
+
+    def _unlike(
+        self, one: Step, two: Step, a: Records, b: Records, settled: Collection[str] = (), ended: bool = False
+    ) -> None:
+        """`ended`: some weights after the step are the same lines on both sides."""
+        both = _under_way(one) and _under_way(two)  # else one side begins with what it loaded after this step
+        if both:
             self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
             self._count(a, b)
-        self._found(compare_step(number, a, b, self.tolerances, self.cut), a, b, number)
+        self._found(compare_step(one.number, a, b, self.tolerances, self.cut, settled), a, b, one.number, ended)
         self.rates_part = rates(a) != rates(b)
-        if not self.cut and a.by and b.by:
-            self._alone(a, b, number)
+        if both and not self.cut:
+            self._alone(a, b, one.number)
             if self.first is not None:
-                self.witness.look(number, a, b)
+                self.witness.look(one.number, a, b)
 
     def _alone(self, a: Records, b: Records, number: int) -> None:
         for side, own, others in (("a", a.by, b.by), ("b", b.by, a.by)):
@@ -246,24 +258,29 @@ class _Walk:
                 ):  # a resume tells of its generators, which the other need not
                     self.one_sided.setdefault((key[0], side), number)
 
-    def _same(self, lines: Iterable[bytes]) -> None:
-        """Lines that are the same bytes on both sides."""
-        for line in lines:
-            event = event_of(line)
-            if event == "batch" and b'"ids"' in line:
-                self.has_ids = True
-            if event not in self.levels and event in LEVELS and _tells(event, line):
+    def _same(self, lines: Mapping[str, Sequence[bytes]]) -> None:
+        """Lines that are the same bytes on both sides, by event."""
+        self.has_ids = self.has_ids or any(b'"ids"' in line for line in lines.get("batch", ()))
+        for event in lines.keys() & LEVELS.keys() - self.levels.keys():
+            if any(_tells(event, line) for line in lines[event]):
                 self.levels[event] = "bitwise"
                 if event == "weights":
                     self.levels.setdefault("update", "bitwise")
 
-    def _found(self, found: list[Found], a: Records, b: Records, number: int) -> None:
+    def _found(self, found: list[Found], a: Records, b: Records, number: int, ended: bool) -> None:
         found = [*found, *self._update(found, number)]
         for one in found:
             self.levels[one.stage] = worse(self.levels.get(one.stage, "bitwise"), one.level)
+            if one.level == "different" and one.stage not in self.apart:
+                self.apart |= {one.stage}
             if one.level != "bitwise":
                 self.lost.setdefault(one.stage, one.step)
-        parted = min((one for one in found if one.level != "bitwise"), key=lambda one: one.cause, default=None)
+        last = None if self.first is None else self.first.step  # what comes later cannot be first
+        parted = min(
+            (one for one in found if one.level != "bitwise" and (last is None or one.step <= last)),
+            key=lambda one: one.cause,
+            default=None,
+        )
         if parted is not None and (self.first is None or parted.cause < self.first.cause):
             earlier = self.first is not None
             self.first = parted
@@ -272,38 +289,38 @@ class _Walk:
                 self.evidence.begin(parted, a, b, past, self.b.resumes)
             self.witness.parted(parted, found)
         ends = [one.level for one in found if one.stage == "weights" and one.step == number]
-        self.before = bool(ends) and all(level == "bitwise" for level in ends)
+        self.before = (ended or bool(ends)) and all(level == "bitwise" for level in ends)
 
     def _update(self, found: list[Found], number: int) -> Iterator[Found]:
         """The update itself parts where the weights before are equal and those after are not.
 
         Gradient and control come before it in causal order; where they were not recorded, nothing is said.
         """
-        own = {(one.stage, max(one.part, 0)): one for one in found if one.step == number and one.phase == 1}
-        after = own.get(("weights", 0))
-        led = self.first is not None or (("control", 0) in own and ("grad", 1) in own)
-        if self.before and after is not None and led:
-            level = after.level if after.a.get("digest") != after.b.get("digest") else "bitwise"
-            yield Found("update", number, 0, after.rank, 1, 0, level, after.a, after.b)
+        own = {(one.stage, max(one.part, 0), one.rank): one for one in found if one.step == number and one.phase == 1}
+        for (stage, _, rank), after in own.items():
+            led = self.first is not None or (("control", 0, rank) in own and ("grad", 1, rank) in own)
+            if self.before and stage == "weights" and led:
+                level = after.level if after.a.get("digest") != after.b.get("digest") else "bitwise"
+                yield Found("update", number, 0, rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
         for records, sign in ((a, 1), (b, -1)):
             for batch in records.of("batch"):
                 ids = batch.get("ids")
-                if not isinstance(ids, list) or self.ids_over:
-                    continue
-                self.has_ids = True
-                for one in ids:
-                    if isinstance(one, int | str):
-                        self._tally(one, sign)
+                if isinstance(ids, list) and not self.ids_over:
+                    self.has_ids = True
+                    self._tally(ids, sign)
         self.ids_over = self.ids_over or len(self.ids) > MOST_IDS
 
-    def _tally(self, one: int | str, sign: int) -> None:
-        count = self.ids[one] + sign
-        if count:
-            self.ids[one] = count
-        else:
-            del self.ids[one]
+    def _tally(self, ids: list[Any], sign: int) -> None:
+        kept, before = self.ids, self.ids.get
+        for one in ids:
+            if isinstance(one, ID):
+                count = before(one, 0) + sign
+                if count:
+                    kept[one] = count
+                else:
+                    del kept[one]
 
     def _result(self, floor: Comparison | None, decided: Conclusion | None) -> Comparison:
         rungs = [stage for stage in STAGES if stage != "env"]
@@ -371,7 +388,7 @@ def _under_way(step: Step) -> bool:
 
 
 def _batches(step: Step) -> list[bytes]:
-    return [line for part in step.parts.values() for line in part.lines if event_of(line) == "batch"]
+    return [line for part in step.parts.values() for line in part.of("batch")]
 
 
 def _check(a: Run, b: Run) -> None:

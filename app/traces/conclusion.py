@@ -18,8 +18,9 @@ from typing import Literal
 
 from app.errors import Incomparable, InvalidQuestion, Problem
 from app.language import Text
-from app.traces.run import Run, parsed
-from app.traces.stages import event_of, mapping, number_of
+from app.traces.record import event_of, parsed
+from app.traces.run import Run
+from app.traces.stages import mapping, number_of
 
 Verdict = Literal["holds", "fails", "not_enough_seeds"]
 FEWEST = 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.language import Text
-from app.traces.run import Record
+from app.traces.record import Record
 from app.traces.stages import Found, Records, mapping, number_of
 
 

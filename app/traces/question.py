@@ -65,17 +65,19 @@ def answer(
     noise: Sequence[Path] = (),
     question: Question | None = None,
     watch: Watch | None = None,
+    limit: int | None = None,
 ) -> Comparison:
     """The files of each side: ranks, resumes that go on from the file before, and, for a rule, further runs.
 
-    Raises Unreadable for what is no trace, Incomparable where nothing can be compared.
+    `limit` is of the unpacked bytes of each run. Raises Unreadable for what is no trace, TooLarge for what goes beyond
+    it, Incomparable where nothing can be compared.
     """
     asked = question or Question()
-    ours, theirs = read_runs(a), read_runs(b)
+    ours, theirs = read_runs(a, limit), read_runs(b, limit)
     if asked.rule is None:
         _check_alone("A", ours)
         _check_alone("B", theirs)
-    again = read_runs(noise)[-1] if noise else None
+    again = read_runs(noise, limit)[-1] if noise else None
     return compare(
         ours[0],
         theirs[0],
@@ -108,7 +110,7 @@ def answer_aside(
             os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
 
         try:
-            return answer(a, b, noise, question, watch)
+            return answer(a, b, noise, question, watch, limit)
         except TraceError as wrong:
             raise wrong.within(folder) from None
 

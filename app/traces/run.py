@@ -3,27 +3,20 @@
 What a resume took back (steps after the one it goes on from) is left out, and so is everything before a new start.
 """
 
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby, takewhile
+from itertools import accumulate, count, groupby, islice, takewhile
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from app.errors import Incomparable, Unreadable
-from app.traces.lines import Watch, lines
-from app.traces.schema import VERSION
+from app.errors import Unreadable
+from app.traces.lines import Budget, Watch, blocks, lines
+from app.traces.record import HEAD, NAMES, Record, counts, event_of, parsed
+from app.traces.turns import Turn, turns
 
-Record = dict[str, Any]
-DIGEST = "wrapping-sum-1"
-
-HEAD = re.compile(rb'\{"event": ?"(\w+)", ?"step": ?(\d+)')
-"""How nearly every line begins; what it matches need not be parsed to know its step."""
-PLAIN = b'{"event":"'
-TURNS = {b"trace", b"resum", b"model", b'env",'}
-"""First five letters of the events at which the course of a file turns."""
+MOST = 1 << 27
+"""Bytes of the lines of one rank at one step, which memory holds."""
 
 
 @dataclass
@@ -33,10 +26,27 @@ class Part:
     lines: list[bytes] = field(default_factory=list)
     after: list[bytes] = field(default_factory=list)
     """Those that follow a resume which goes on from this step."""
+    names: list[str] = field(default_factory=list, compare=False)
+    """The events of the lines."""
+    _events: dict[str, list[bytes]] | None = field(default=None, compare=False, repr=False)
+
+    def events(self) -> dict[str, list[bytes]]:
+        """The lines by their event; those of one event in their order."""
+        if self._events is None:
+            found: dict[str, list[bytes]] = {}
+            self._events = found
+            for name, line in zip(self.names, self.lines, strict=True):
+                if name in found:
+                    found[name].append(line)
+                else:
+                    found[name] = [line]
+        return self._events
+
+    def of(self, event: str) -> list[bytes]:
+        return self.events().get(event, [])
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     number: int
     parts: dict[int, Part]
     """By rank."""
@@ -69,11 +79,15 @@ class Run:
 
     @property
     def world(self) -> int:
-        return max(int(head.get("world", 1)) for head in self.heads)
+        return max(int(head["world"]) for head in self.heads)
 
     def steps(self, watch: Watch | None = None) -> Iterator[Step]:
         """Each step once, ascending; all ranks that have it together."""
         streams = {rank: _parts(spans, watch) for rank, spans in self.ranks.items()}
+        if len(streams) == 1:
+            for rank, stream in streams.items():
+                yield from (Step(number, {rank: part}) for number, part in stream)
+            return
         heads = {rank: next(stream, None) for rank, stream in streams.items()}
         while waiting := {rank: head for rank, head in heads.items() if head is not None}:
             number = min(step for step, _ in waiting.values())
@@ -83,52 +97,46 @@ class Run:
                 heads[rank] = next(streams[rank], None)
 
 
-@dataclass(frozen=True)
-class _Mark:
-    """A line at which the course of a file turns, or its end."""
-
-    path: Path
-    line: int
-    rank: int
-    event: str
-    record: Record
-
-
-def read_run(paths: Sequence[Path]) -> Run:
+def read_run(paths: Sequence[Path], limit: int | None = None) -> Run:
     """What the files hold and how they fit together; their steps are read later, by `steps`.
 
-    Files of one rank go on from each other in the order given.
+    Files of one rank go on from each other in the order given. `limit` is of their unpacked bytes together.
     """
-    return _run([mark for path in paths for mark in _marks(path)])
+    budget = Budget(limit)
+    return _run([turn for path in paths for turn in turns(path, budget)])
 
 
-def read_runs(paths: Sequence[Path]) -> tuple[Run, ...]:
+def read_runs(paths: Sequence[Path], limit: int | None = None) -> tuple[Run, ...]:
     """As read_run, but a file that begins anew, where its rank has begun already, is the first of another run."""
-    runs: list[list[_Mark]] = [[]]
+    runs: list[list[Turn]] = [[]]
     begun: set[int] = set()
+    budget = Budget(limit)
     for path in paths:
-        marks = list(_marks(path))
-        if _begins(marks):
-            if marks[0].rank in begun:
+        alone = Budget(limit)
+        own = list(turns(path, alone))
+        if _begins(own, 0):
+            if own[0].rank in begun:
                 runs.append([])
                 begun.clear()
-            begun.add(marks[0].rank)
-        runs[-1].extend(marks)
+                budget = Budget(limit)
+            begun.add(own[0].rank)
+        budget.spend(path, alone.spent)
+        runs[-1].extend(own)
     return tuple(map(_run, runs))
 
 
-def _run(marks: Sequence[_Mark]) -> Run:
-    ranks: dict[int, list[_Mark]] = {}
-    for mark in marks:
-        ranks.setdefault(mark.rank, []).append(mark)
-    first = {event: next((one.record for one in marks if one.event == event), {}) for event in ("env", "model")}
+def _run(every: Sequence[Turn]) -> Run:
+    ranks: dict[int, list[Turn]] = {}
+    for turn in every:
+        ranks.setdefault(turn.rank, []).append(turn)
+    first = {event: next((turn.record for turn in every if turn.event == event), {}) for event in ("env", "model")}
     return Run(
         ranks={rank: tuple(_spans(own)) for rank, own in sorted(ranks.items())},
-        heads=tuple(mark.record for mark in marks if mark.event == "trace"),
-        resumes=tuple(mark.record for mark in marks if mark.event == "resume"),
+        heads=tuple(turn.record for turn in every if turn.event == "trace"),
+        resumes=tuple(turn.record for turn in every if turn.event == "resume"),
         environment=first["env"],
         model=first["model"],
-        torn=tuple(f"{mark.path}:{mark.line}" for mark in marks if mark.event == "torn"),
+        torn=tuple(f"{turn.path}:{turn.line}" for turn in every if turn.event == "torn"),
     )
 
 
@@ -139,132 +147,117 @@ def with_ranks(path: Path) -> list[Path]:
     return [path, *takewhile(Path.is_file, names)]
 
 
-def parsed(line: bytes) -> Record | None:
-    """The record of a line; None where the line is torn."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) and isinstance(record.get("event"), str) else None
-
-
-def _marks(path: Path) -> Iterator[_Mark]:
-    rank, number, torn, begun = -1, 0, 0, False
-    for number, line in enumerate(lines(path), 1):
-        if begun and not torn and line[:10] == PLAIN and line[10:15] not in TURNS and line[-1:] == b"}":
-            continue  # as nearly all are
-        record = parsed(line)
-        if rank < 0:
-            _check_head(path, record)
-        if record is None:
-            if torn:
-                raise Unreadable(f"{path}:{torn}: not a line of JSON with an event")
-            torn = number
-            continue
-        event = record["event"]
-        if torn and event != "trace":
-            raise Unreadable(f"{path}:{torn}: not a line of JSON with an event")
-        if torn:
-            yield _Mark(path, torn, rank, "torn", {})
-            torn = 0
-        if event == "trace":
-            _check_head(path, record)
-            rank, begun = int(record["rank"]), False
-        if event == "resume" and not isinstance(record.get("step"), int):
-            raise Unreadable(f"{path}:{number}: a resume line without its step")
-        if event in ("trace", "resume", "env", "model") or (event == "batch" and not begun):
-            begun = begun or event == "batch"
-            yield _Mark(path, number, rank, event, record)
-    if not number:
-        raise Unreadable(f"{path}: is empty")
-    if torn:
-        yield _Mark(path, torn, rank, "torn", {})
-    yield _Mark(path, number + 1, rank, "end", {})
-
-
-def _check_head(path: Path, record: Record | None) -> None:
-    if record is None or record["event"] != "trace":
-        raise Unreadable(f"{path}: is no trace; its first line is not the `trace` line of a recorder")
-    if record.get("schema") != VERSION:
-        raise Unreadable(f"{path}: is a trace of schema {record.get('schema')}; this reads schema {VERSION}")
-    if record.get("digest") != DIGEST:
-        raise Incomparable(f"{path}: has digests of kind {record.get('digest')}, which equal none of {DIGEST}")
-    if not isinstance(record.get("rank"), int) or not isinstance(record.get("world"), int):
-        raise Unreadable(f"{path}: its first line lacks the rank or the world")
-
-
-def _begins(marks: Sequence[_Mark]) -> bool:
-    """Whether the segment that the first mark opens is a new start: no resume comes before its first batch."""
-    turning = (mark.event for mark in marks[1:])
+def _begins(every: Sequence[Turn], at: int) -> bool:
+    """Whether the segment that this turn opens is a new start: no resume comes before its first batch."""
+    turning = (turn.event for turn in islice(every, at + 1, None))
     return next((event for event in turning if event in ("trace", "resume", "batch", "end")), "") != "resume"
 
 
-def _spans(marks: Sequence[_Mark]) -> list[Span]:
+def _spans(every: Sequence[Turn]) -> list[Span]:
     """Where the lines of one rank's run stand."""
     pieces: list[tuple[Path, int, int, int | None]] = []  # path, first line, end, step that it goes on from
-    new: set[int] = set()  # pieces that a run begins with
-    for path, own in groupby(marks, attrgetter("path")):
-        turns = list(own)
+    start = 0  # the piece that the run begins with
+    for path, group in groupby(every, attrgetter("path")):
+        own = list(group)
         open_at: tuple[int, int | None] | None = None
-        for i, mark in enumerate(turns):
-            if mark.event not in ("trace", "resume", "end"):
+        for i, turn in enumerate(own):
+            if turn.event not in ("trace", "resume", "end"):
                 continue
             if open_at is not None:
-                pieces.append((path, open_at[0], mark.line, open_at[1]))
+                pieces.append((path, open_at[0], turn.line, open_at[1]))
                 open_at = None
-            if mark.event == "resume":
-                open_at = (mark.line + 1, int(mark.record["step"]))
-            elif mark.event == "trace" and _begins(turns[i:]):
-                new.add(len(pieces))
-                open_at = (mark.line + 1, None)
-    start = max(new, default=0)
+            if turn.event == "resume":
+                open_at = (turn.line + 1, turn.record["step"])
+            elif turn.event == "trace" and _begins(own, i):
+                start = len(pieces)
+                open_at = (turn.line + 1, None)
     kept = pieces[start:]
-    cuts = [min((s for *_, s in kept[i + 1 :] if s is not None), default=None) for i in range(len(kept))]
+    later = accumulate((step for *_, step in reversed(kept)), _lower)
+    cuts = [*reversed([None, *islice(later, len(kept) - 1)])] if kept else []
     return [Span(path, first, end, cut, step) for (path, first, end, step), cut in zip(kept, cuts, strict=True)]
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)
 
 
 def _parts(spans: Sequence[Span], watch: Watch | None) -> Iterator[tuple[int, Part]]:
     """The steps of one rank; one that a resume goes on from comes once, with both."""
-    number, part = -1, Part()
-    for path, own in groupby(spans, attrgetter("path")):
-        for span, step, line in _kept(path, list(own), watch):
+    number, part, size = -1, Part(), 0
+    for span, first, own, taken in _kept(spans, watch):
+        known = b""  # the second token of the line before, where it tells a step that goes on
+        lines, names = part.lines, part.names
+        size += taken
+        for line in own:
+            tokens = line.split(b",", 2)
+            name = NAMES.get(tokens[0])
+            if name is not None and len(tokens) == 3 and tokens[1] == known:
+                lines.append(line)
+                names.append(name)
+                continue
+            step = _step(line)
+            if step is None:
+                _check_step(span.path, first, own, line)
+                continue
+            if span.cut is not None and step > span.cut:
+                continue
             if step > number:
                 if number >= 0:
                     yield number, part
-                number, part = step, Part()
+                number, part, size = step, Part(), taken
+                lines, names = part.lines, part.names
             elif step < number - 1:
-                raise Unreadable(f"{path}: step {step} comes after step {number} without a resume; lines are shuffled")
-            (part.after if step == span.resumed else part.lines).append(line)
+                raise _shuffled(span.path, step, number)
+            if step == span.resumed:
+                part.after.append(line)
+                continue
+            lines.append(line)
+            names.append(name or event_of(line))
+            known = tokens[1] if name is not None and HEAD.match(line) else b""
+        if size > MOST:
+            raise Unreadable(
+                f"{span.path}: the lines of step {number} take more than {MOST >> 20} MB",
+                f"{span.path}：第 {number} 步的各行超过 {MOST >> 20} MB",
+            )
     if number >= 0:
         yield number, part
 
 
-def _kept(path: Path, spans: list[Span], watch: Watch | None) -> Iterator[tuple[Span, int, bytes]]:
-    """The lines that belong to the run and to a step."""
-    turn, span, known, step = 0, spans[0], b"", 0
-    for number, line in enumerate(lines(path, watch), 1):
-        if number >= span.end:
-            while turn < len(spans) and number >= spans[turn].end:
-                turn += 1
-            if turn == len(spans):
-                return
-            span = spans[turn]
-        if number < span.first:
-            continue
-        head = HEAD.match(line)
-        if head is None:
-            found = _step(line)
-            if found is None:
-                continue
-            known, step = b"", found
-        elif head[2] != known:
-            known = head[2]
-            step = int(known)
-        if span.cut is None or step <= span.cut:
-            yield span, step, line
+def _kept(spans: Sequence[Span], watch: Watch | None) -> Iterator[tuple[Span, int, list[bytes], int]]:
+    """Consecutive lines that belong to the run, with the number of the first and about the bytes that they take."""
+    for path, group in groupby(spans, attrgetter("path")):
+        own, first = list(group), 1
+        for block in blocks(path, watch):
+            every = lines(block)
+            end = first + len(every)
+            for span in own:
+                if piece := every[max(span.first - first, 0) : max(span.end - first, 0)]:
+                    yield span, max(span.first, first), piece, len(block) * len(piece) // len(every)
+            own = [span for span in own if span.end > end]
+            if not own:
+                break
+            first = end
 
 
 def _step(line: bytes) -> int | None:
+    head = HEAD.match(line)
+    if head is not None:
+        return int(head[2])
     record = parsed(line)
     step = record.get("step") if record is not None else None
-    return step if isinstance(step, int) and not isinstance(step, bool) else None
+    return step if counts(step) else None
+
+
+def _check_step(path: Path, first: int, own: Sequence[bytes], line: bytes) -> None:
+    """A line without a step belongs to none, but one with a step that is no number is a fault."""
+    record = parsed(line)
+    if record is not None and "step" in record:
+        where = f"{path}:{first + own.index(line)}"
+        raise Unreadable(f"{where}: a step that is no whole number below 2^63", f"{where}：步号不是小于 2^63 的整数")
+
+
+def _shuffled(path: Path, step: int, before: int) -> Unreadable:
+    return Unreadable(
+        f"{path}: step {step} comes after step {before} without a resume; lines are shuffled",
+        f"{path}：第 {step} 步出现在第 {before} 步之后，其间没有恢复；行的顺序被打乱",
+    )

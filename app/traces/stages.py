@@ -3,13 +3,16 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from app.traces.run import HEAD, Part, Record, Step, parsed
-from app.traces.schema import STAGES
+from app.traces.record import Record, counts, parsed
+from app.traces.run import Part, Step
+from app.traces.schema import EVENTS, STAGES
 
 Level = Literal["bitwise", "equal", "close", "different", "not_recorded"]
 ORDER: tuple[Level, ...] = ("bitwise", "equal", "close", "different")
+RANK = {level: rank for rank, level in enumerate(ORDER)}
+RUNG = {stage: rung for rung, stage in enumerate(STAGES)}
 
 NOISE_OF_NORMS = 1e-5
 """Norms depend on the number of threads in their last digits; only beyond this do unequal norms mean unequal values."""
@@ -19,13 +22,17 @@ Tolerances = Mapping[str, tuple[float, float]]
 
 Key = tuple[str, int, int, int, str]
 """(event, step, micro, rank, which)"""
+TELLING = ("when", "at", "call", "what", "name", "of")
+WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
+"""The fields that tell the records of one event apart."""
 
+CUT = {"batch", "loss", "forward"}
+"""Events from which it is seen into how many micro-batches a step is cut."""
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """What two records say of their stage."""
 
     stage: str
@@ -43,7 +50,7 @@ class Found:
     @property
     def cause(self) -> tuple[int, int, int, int, int, int]:
         """Causal order: what is smaller can have brought about what is larger."""
-        rung = STAGES.index("grad") if self.stage == "control" and self.part < 0 else STAGES.index(self.stage)
+        rung = RUNG["grad" if self.stage == "control" and self.part < 0 else self.stage]
         return (self.step, self.phase, self.micro, rung, self.part, self.rank)
 
 
@@ -59,32 +66,65 @@ class Records:
 
     def micros(self) -> tuple[int, int]:
         """Ranks and micro-batches a rank."""
-        found = {(key[3], key[2]) for key in self.by if key[0] in ("batch", "loss", "forward")}
+        found = {(key[3], key[2]) for key in self.by if key[0] in CUT}
         return len({rank for rank, _ in found}), len({micro for _, micro in found})
 
 
-def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes] = ()) -> Records:
-    """All but the events that are settled and the lines that are known."""
-    after = {rank: Part(part.after) for rank, part in step.parts.items()}
-    return Records(by=_by_key(step.parts, settled, known), after=_by_key(after, settled, known))
+def read_step(step: Step, lines: Mapping[int, Iterable[bytes]] | None = None) -> Records:
+    """All of it, or of what precedes a resume only these lines of each rank."""
+    own = {rank: part.lines for rank, part in step.parts.items()} if lines is None else lines
+    return Records(by=_by_key(own), after=_by_key({rank: part.after for rank, part in step.parts.items()}))
 
 
-def compare_step(number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool) -> list[Found]:
-    """All that both recorded of a step; `whole` where the ranks or micro-batches are cut in another way."""
-    found = list(_whole(number, a, b, tolerances) if whole else _each(a.by, b.by, 0, tolerances))
+class Told(NamedTuple):
+    """The lines of two sides, parted."""
+
+    a: list[bytes]
+    b: list[bytes]
+    same: dict[str, list[bytes]]
+    """Those that are the same bytes on both, by event."""
+
+
+def told_apart(a: Part, b: Part, settled: Collection[str]) -> Told:
+    """Without those of settled events, unless one side has more of them."""
+    told = Told([], [], {})
+    if a.names == b.names:
+        for event, one, two in zip(a.names, a.lines, b.lines, strict=True):
+            if one == two:
+                told.same.setdefault(event, []).append(one)
+            elif event not in settled:
+                told.a.append(one)
+                told.b.append(two)
+        return told
+    every = {**a.events(), **b.events()}
+    unlike = {event for event in every if len(a.of(event)) != len(b.of(event))}
+    if unlike & CUT:
+        unlike |= CUT  # all of these together tell how the batch was cut
+    for event in every:
+        ours, theirs = a.of(event), b.of(event)
+        common: set[bytes] = set() if event in unlike else set(ours).intersection(theirs)
+        if common:
+            told.same[event] = [line for line in ours if line in common]
+        if event in unlike or event not in settled:
+            told.a.extend(line for line in ours if line not in common)
+            told.b.extend(line for line in theirs if line not in common)
+    return told
+
+
+def compare_step(
+    number: int, a: Records, b: Records, tolerances: Tolerances, whole: bool, settled: Collection[str] = ()
+) -> list[Found]:
+    """All that both recorded of a step, but for settled stages; `whole` where its batch is cut in another way."""
+    if whole:
+        found = list(_whole(number, a, b, tolerances))
+    else:
+        left = {key: one for key, one in b.by.items() if key[0] not in settled or key[1] != number}
+        found = list(_each(a.by, left, 0, tolerances)) if left else []
     ends = ("weights", "optimizer", "side")
     states = a.after or {key: one for key, one in a.by.items() if key[0] in ends and key[1] == number}
     if b.after and not whole:
         found += [one for one in _each(states, b.after, 2, tolerances) if one.stage in (*ends, "rng")]
     return found
-
-
-def event_of(line: bytes) -> str:
-    head = HEAD.match(line)
-    if head is not None:
-        return head[1].decode()
-    record = parsed(line)
-    return "" if record is None else str(record["event"])
 
 
 def number_of(record: Record, name: str) -> float | None:
@@ -99,7 +139,7 @@ def number_of(record: Record, name: str) -> float | None:
 
 
 def worse(one: Level, other: Level) -> Level:
-    return max(one, other, key=ORDER.index)
+    return one if RANK[one] >= RANK[other] else other
 
 
 def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
@@ -108,22 +148,20 @@ def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
     return a == b or (math.isfinite(a - b) and abs(a - b) <= absolute + relative * abs(b))
 
 
-def _by_key(parts: Mapping[int, Part], settled: Collection[str], known: Collection[bytes]) -> dict[Key, Record]:
+def _by_key(lines: Mapping[int, Iterable[bytes]]) -> dict[Key, Record]:
     by = {}
-    for rank, part in parts.items():
-        for line in part.lines:
-            if line in known or (settled and event_of(line) in settled):
-                continue
-            record = parsed(line)
-            if record is not None and isinstance(record.get("step"), int):
+    for rank, own in lines.items():
+        for record in map(parsed, own):
+            if record is not None and counts(record.get("step")):
                 by[_key(record, rank)] = record
     return by
 
 
 def _key(record: Record, rank: int) -> Key:
-    which = "/".join(str(record[name]) for name in ("when", "at", "call", "what", "name", "of") if name in record)
-    micro = record.get("micro", 0)
-    return (record["event"], record["step"], micro if isinstance(micro, int) else 0, rank, which)
+    event, micro = record["event"], record.get("micro", 0)
+    names = WHICH.get(event, ())
+    which = "/".join([str(record[name]) for name in names if name in record]) if names else ""
+    return (event, record["step"], micro if isinstance(micro, int) else 0, rank, which)
 
 
 def _each(a: dict[Key, Record], b: dict[Key, Record], phase: int, tolerances: Tolerances) -> Iterator[Found]:
@@ -264,6 +302,8 @@ def _control(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
         return "different"
     for one, two in zip(ours, theirs, strict=True):
         level = worse(level, _value({"lr": one}, {"lr": two}, "lr", tolerance))
+    if a.get("groups") == b.get("groups"):
+        return level
     for one, two in zip(_options(a), _options(b), strict=False):
         level = worse(level, _all_same(one, two, one.keys() & two.keys()) or "bitwise")
     return level
@@ -338,7 +378,10 @@ def mapping(record: Record, name: str) -> Record:
 
 
 def _all_same(a: Record, b: Record, names: Iterable[str]) -> Level | None:
-    both = [name for name in names if name in a and name in b]
-    if not both:
-        return None
-    return "bitwise" if all(a[name] == b[name] for name in both) else "different"
+    level: Level | None = None
+    for name in names:
+        if name in a and name in b:
+            if a[name] != b[name]:
+                return "different"
+            level = "bitwise"
+    return level

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.traces.run import Record, Step, parsed
-from app.traces.stages import LEVELS, Found, Records, event_of, mapping, number_of
+from app.traces.record import Record, event_of, parsed
+from app.traces.run import Step
+from app.traces.stages import LEVELS, Found, Records, mapping, number_of
 
 POINTS = 512
 """Steps of a curve; twice as many are halved."""
@@ -185,8 +186,8 @@ def _loss(step: Step) -> float | None:
     records = [
         record
         for part in step.parts.values()
-        for line in part.lines
-        if event_of(line) == "loss" and (record := parsed(line)) is not None and record.get("step") == step.number
+        for line in part.of("loss")
+        if (record := parsed(line)) is not None and record.get("step") == step.number
     ]
     values = [number_of(record, "loss") for record in records]
     known = [value for value in values if value is not None]

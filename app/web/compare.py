@@ -31,7 +31,7 @@ from app.traces.question import Question, answer, bytes_read, read_question
 from app.traces.schema import STAGES, json_schema
 from app.web.api import PROBLEMS, as_json
 from app.web.compare_views import LEVELS, CompareView, compare_view
-from app.web.guards import TooLarge
+from app.web.guards import BodyTooLarge
 from app.web.note_views import concept_view
 from app.web.problems import LINES, TABLE, NotFound, problems_of
 from app.web.rendering import Frame, fragment, page
@@ -81,7 +81,7 @@ def routes(site: Site) -> APIRouter:
             async with sent(site, request) as (task, _):
                 found = await waited(request, task, nothing)
             view["report"] = await asyncio.to_thread(viewed, site, found, language)
-        except (PerennialError, NoForm, TooLarge) as wrong:
+        except (PerennialError, NoForm, BodyTooLarge) as wrong:
             row = TABLE[type(wrong)]
             view |= {"title": row.title[language], "problems": problem_views(problems_of(wrong), language)}
             status = row.status
@@ -302,6 +302,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     200: as_json(FOUND, "The level of each stage, and the first difference in causal order"),
     **{
         TABLE[kind].status: as_json(PROBLEMS, TABLE[kind].title.en)
-        for kind in (Unreadable, Incomparable, TooLarge, InvalidQuestion, WorkerLost, Busy, TookTooLong)
+        for kind in (Unreadable, Incomparable, BodyTooLarge, InvalidQuestion, WorkerLost, Busy, TookTooLong)
     },
 }

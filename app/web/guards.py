@@ -16,7 +16,7 @@ LONGEST_QUERY = 8192
 CDN_ORIGIN = HTMX_CDN.split("/npm/")[0]
 
 
-class TooLarge(Exception):
+class BodyTooLarge(Exception):
     """A body beyond the upload limit."""
 
 
@@ -58,7 +58,7 @@ TRACES = re.compile(r"/(?:api|en|zh)/compare")
 
 
 class Bodies:
-    """Raises TooLarge, where the body is read, as soon as it is known to be longer than the limit."""
+    """Raises BodyTooLarge, where the body is read, as soon as it is known to be longer than the limit."""
 
     def __init__(self, app: ASGIApp, limit: int, traces: int) -> None:
         """In bytes; `traces` is the limit where traces are taken."""
@@ -78,11 +78,11 @@ class Bodies:
         async def counted() -> Message:
             nonlocal read
             if announced > limit:
-                raise TooLarge
+                raise BodyTooLarge
             message = await receive()
             read += len(message.get("body", b""))
             if read > limit:
-                raise TooLarge
+                raise BodyTooLarge
             return message
 
         await self.app(scope, counted, send)

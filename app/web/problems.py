@@ -22,6 +22,7 @@ from app.errors import (
     Problem,
     ReaderError,
     TookTooLong,
+    TooLarge,
     TraceError,
     Unreadable,
     WorkerLost,
@@ -30,7 +31,7 @@ from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment
 from app.language import Language, Text, alike
 from app.web.addresses import note_address
-from app.web.guards import LONGEST_QUERY, TooLarge
+from app.web.guards import LONGEST_QUERY, BodyTooLarge
 from app.web.negotiation import accepted, preferred
 from app.web.rendering import Frame, fragment, page
 from app.web.search_views import mentions
@@ -75,8 +76,9 @@ TABLE: dict[type[Exception], Row] = {
     NoForm: Row(400, "no_form", Text("This form cannot be read", "无法读懂这个表单")),
     Unreadable: Row(400, "unreadable", Text("A file is no trace that can be read", "有文件不是可读的轨迹")),
     Incomparable: Row(409, "incomparable", Text("These runs cannot be compared", "这两次运行无法比较")),
+    TooLarge: Row(413, "too_large", Text("These traces are too large", "轨迹太大")),
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
-    TooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
+    BodyTooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Busy: Row(
         503, "busy", Text("Too many experiments are waiting; try again in a moment", "排队的实验太多，请稍后再试")
     ),
@@ -94,7 +96,7 @@ OTHER = {
     400: Row(400, "bad_request", Text("This request cannot be read", "无法读懂这个请求")),
     404: TABLE[NotFound],
     405: Row(405, "method_not_allowed", Text("This address does not take that method", "这个地址不支持该方法")),
-    413: TABLE[TooLarge],
+    413: TABLE[BodyTooLarge],
 }
 
 

@@ -244,7 +244,7 @@ BAD: list[tuple[bytes, str, str]] = [
     (json.dumps(trace() | {"schema": 2}).encode(), "bad.jsonl", "schema 2; this reads schema 1"),
     (json.dumps(trace() | {"digest": "xor"}).encode(), "bad.jsonl", "digests of kind xor"),
     (b"not packed", "bad.jsonl.gz", "cannot be unpacked"),
-    (b"", "bad.jsonl.zst", ".zst is not read"),
+    (b"not packed", "bad.jsonl.zst", "cannot be unpacked"),
     (b'{"event":"trace"' + b" " * (18 << 20), "bad.jsonl", "a line is longer than 16 MB"),
 ]
 

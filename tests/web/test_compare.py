@@ -209,7 +209,7 @@ def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None
 @pytest.fixture(scope="module")
 def long() -> dict[str, tuple[str, bytes]]:
     """Traces that take a second or two."""
-    records = run(24_000)
+    records = run(40_000)
     other = changed(records, "loss", 2, loss="nan")
     return {"a": ("a.jsonl", packed(records)), "b": ("b.jsonl", packed(other))}
 

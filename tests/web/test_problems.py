@@ -9,7 +9,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from app.errors import Busy, LaboratoryError, PerennialError, ReaderError
+from app.errors import Busy, LaboratoryError, PerennialError, ReaderError, TraceError
 from app.main import create_app
 from app.settings import Settings
 from app.web.problems import TABLE
@@ -99,13 +99,18 @@ def test_a_method_that_an_address_does_not_take_is_refused(site: TestClient, met
 
 
 def test_every_error_that_a_reader_can_meet_has_its_status() -> None:
-    leaves = {kind for parent in (ReaderError, LaboratoryError) for kind in parent.__subclasses__()}
+    leaves = {kind for parent in (ReaderError, TraceError, LaboratoryError) for kind in parent.__subclasses__()}
     assert leaves <= set(TABLE)
     assert {kind.__name__: row.status for kind, row in TABLE.items()} == {
         "InvalidParameters": 422,
         "InvalidCheckpoint": 422,
         "InvalidSearch": 422,
+        "InvalidQuestion": 422,
+        "NoForm": 400,
+        "Unreadable": 400,
+        "Incomparable": 409,
         "NotFound": 404,
+        "BodyTooLarge": 413,
         "TooLarge": 413,
         "Busy": 503,
         "TookTooLong": 504,
