@@ -206,8 +206,11 @@ class _Walk:
             yield Found("update", number, 0, after.rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
+        both = a.by.keys() & b.by.keys()  # a resume within a window lacks its earlier micro-batches
         for records, sign in ((a, 1), (b, -1)):
-            for batch in records.of("batch"):
+            for key, batch in records.by.items():
+                if key[0] != "batch" or (key not in both and not self.cut):
+                    continue
                 ids = batch.get("ids")
                 if not isinstance(ids, list) or self.ids_over:
                     continue

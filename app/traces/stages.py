@@ -58,9 +58,9 @@ class Records:
         return (record for key, record in self.by.items() if key[0] == event)
 
     def micros(self) -> tuple[int, int]:
-        """Ranks and micro-batches a rank."""
+        """Ranks and micro-batches a rank; a resume in the midst of them has only the later ones."""
         found = {(key[3], key[2]) for key in self.by if key[0] in ("batch", "loss", "forward")}
-        return len({rank for rank, _ in found}), len({micro for _, micro in found})
+        return len({rank for rank, _ in found}), max((micro for _, micro in found), default=0)
 
 
 def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes] = ()) -> Records:
