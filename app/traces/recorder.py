@@ -67,6 +67,8 @@ SKETCH = 256
 FIRST = 3
 """So many first steps, and after a resume, are recorded parameter by parameter at level 2."""
 STAGES = ("env", "batch", "rng", "forward", "loss", "grad", "control", "update", "weights", "optimizer", "side", "eval")
+BETWEEN = ("eval_start", "eval_end", "resume")
+"""Where generators are looked at outside a micro-batch."""
 
 _checked: "list[Recorder] | None" = None
 """The recorders of the run that is being checked."""
@@ -707,7 +709,7 @@ class Recorder:
             changed = [kind for kind in after if after[kind] != before.get(kind)]
             known = {"epoch": epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
             self._write("resume", **{"from": source}, micro=micro or None, **known)
-            self._write("rng", step=self.step, at="resume", generators=_generators(self.generators))
+            self._write_generators("resume")
             self._write_state(full=True, loaded=True)
             self._write_side()
         self.flush()
@@ -928,7 +930,7 @@ class Recorder:
 
     def _write(self, event: str, **fields: Any) -> None:
         """State belongs to the step that is done, all else to the one under way."""
-        done = event in ("weights", "optimizer", "side", "eval", "resume")
+        done = event in ("weights", "optimizer", "side", "eval", "resume") or fields.get("at") in BETWEEN
         self._lines.append({"event": event, "step": self.step + (0 if done else 1), **fields})
 
     def _write_generators(self, at: str, **fields: Any) -> None:

@@ -187,7 +187,7 @@ EVENTS = (
         "States of the random generators. Nothing is drawn from them.",
         (
             STEP,
-            maybe("micro", COUNT, "Absent outside a micro-batch."),
+            maybe("micro", COUNT, "Absent outside a micro-batch; `step` is then the one that is done."),
             Field("at", {"enum": ["batch", "eval_start", "eval_end", "resume"]}, "Where."),
             Field(
                 "generators",
@@ -288,7 +288,11 @@ EVENTS = (
             CANON,
             NORM,
             PARTIAL,
-            maybe("buffers", DIGEST, "Digest of the buffers by name; not after a resume within a window, where they are further."),
+            maybe(
+                "buffers",
+                DIGEST,
+                "Digest of the buffers by name; not after a resume within a window, where they are further.",
+            ),
             maybe("buffers_canon", DIGEST, "Their canonical digest, where it differs."),
         ),
     ),

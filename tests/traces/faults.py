@@ -8,6 +8,7 @@ either in a new process. Where `self.wrong("…")` stands, it can be made to err
 import contextlib
 import copy
 import io
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,13 +159,13 @@ class Rank:
             self.model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
         )
         self.optimizer = getattr(torch.optim, training.optimizer)(self.groups(saved), **OPTIMIZERS[training.optimizer])
-        if self.wrong("scheduler built late") and saved:
+        if self.fault == "scheduler built late" and saved:
             self.optimizer.load_state_dict(saved["optimizer"])
         self.scheduler = torch.optim.lr_scheduler.LambdaLR(self.optimizer, lambda step: 0.9**step)
         self.scaler = torch.amp.GradScaler(
             "cpu", init_scale=2.0**40, backoff_factor=2.0**-28, growth_interval=2, enabled=training.half
         )
-        own = 0 if self.wrong("rank seed", 0) else rank
+        own = 0 if self.fault == "rank seed" else rank
         self.augmentation = torch.Generator().manual_seed(50 + rank)
         self.stream = torch.Generator().manual_seed(100 + own).get_state()
         self.number, self.cursor, self.step = 0, 0, 0
@@ -230,7 +231,10 @@ class Rank:
     def denominator(self, count: int) -> float:
         """Per rank and micro-batch such that their sum divides by all targets of the optimizer step."""
         window, ranks = self.training.window(self.number), self.training.ranks
-        ids = [torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(n // EPOCH))[n % EPOCH * BATCH :][:BATCH] for n in window]
+        ids = [
+            torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(n // EPOCH))[n % EPOCH * BATCH :][:BATCH]
+            for n in window
+        ]
         counts = [[int((self.targets[one[rank::ranks]] >= 0).sum()) for one in ids] for rank in range(ranks)]
         if self.wrong("micro-batch mean"):
             return count
@@ -263,7 +267,7 @@ class Rank:
         bit = {"bit": 12, "low bit": 4}.get(self.fault)
         if bit is not None and self.step + 1 == AT and self.number == self.training.window(self.number)[0]:
             with torch.no_grad():
-                self.model[0].weight.view(torch.int32).view(-1)[0] ^= 1 << bit
+                self.model[-1].bias.view(torch.int32)[0] ^= 1 << bit
 
     # A step
 
@@ -289,8 +293,9 @@ class Rank:
         if not (self.wrong("gradients kept") and self.step == AT - 1):
             self.optimizer.zero_grad()
         self.average.update_parameters(self.model)
-        if (taken or self.wrong("scheduler counts skips", 1)) and not early and not late:
-            self.scheduler.step()
+        if (taken or self.fault == "scheduler counts skips") and not early and not late:
+            with warnings.catch_warnings(action="ignore" if not taken else "default"):  # torch sees this fault too
+                self.scheduler.step()
         if self.fault == "draw after the step" and self.step == AT:
             torch.rand(1)
 
@@ -299,9 +304,9 @@ class Rank:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
 
     def evaluate(self) -> None:
-        draws = self.fault == "evaluation draws"
-        chosen = torch.randperm(SAMPLES, generator=None if draws else torch.Generator().manual_seed(1))[:8]
+        own = None if self.fault == "evaluation draws" else torch.Generator().manual_seed(1)
         with self.trace.evaluation("valid", count=8) as found, torch.no_grad():
+            chosen = torch.randperm(SAMPLES, generator=own)[:8]
             self.model.train(self.fault == "evaluation in training mode")
             found["mean"] = self.model(self.inputs[chosen]).mean()
             self.model.train(self.fault != "left in evaluation mode")
@@ -370,10 +375,14 @@ class Rank:
     def load_model(self, saved: dict[str, Tensor], left: str) -> None:
         names = {name for name, _ in self.model.named_parameters()}
         kept = {
-            name: one for name, one in saved.items() if left != "weights" * (name in names) + "buffers" * (name not in names)
+            name: one
+            for name, one in saved.items()
+            if left != "weights" * (name in names) + "buffers" * (name not in names)
         }
         if self.fault == "weights through bfloat16":
-            kept = {name: one.bfloat16().to(one.dtype) if one.is_floating_point() else one for name, one in kept.items()}
+            kept = {
+                name: one.bfloat16().to(one.dtype) if one.is_floating_point() else one for name, one in kept.items()
+            }
         self.model.load_state_dict(kept, strict=False)
 
     def optimizer_state(self, saved: Any) -> Any:

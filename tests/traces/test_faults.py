@@ -53,7 +53,7 @@ RESUMED = (
     Planted("buffers not restored", "convolution", "weights", 2, None, "buffers", "loaded with the weights", CLOSED),
     Planted(
         *("buffers not restored", "convolution", "weights", 6, None, "buffers"),
-        "in an open window they are past step 5 already; in training mode no output depends on them, so step 6 shows it",
+        "in an open window they are past step 5 already; no output of the training depends on them: step 6 shows it",
         OPEN,
     ),
     Planted("optimizer not restored", "perceptron", "optimizer", 2, None, "optimizer-fresh", "no momentum", CLOSED),
@@ -76,12 +76,8 @@ RESUMED = (
         "other tokens are hidden in the same samples",
         OPEN,
     ),
-    Planted(
-        *("position one short", "perceptron", "batch", 3, 1, "batches-repeat"), "the last batch of step 2", CLOSED
-    ),
-    Planted(
-        *("position one short", "convolution", "batch", 6, 2, "batches-repeat"), "the first batch of step 6", OPEN
-    ),
+    Planted(*("position one short", "perceptron", "batch", 3, 1, "batches-repeat"), "the last batch of step 2", CLOSED),
+    Planted(*("position one short", "convolution", "batch", 6, 2, "batches-repeat"), "the first batch of step 6", OPEN),
     Planted(
         *("prefetched counted", "convolution", "batch", 3, 1, "batches-skipped"), "two batches ahead of step 3", CLOSED
     ),
@@ -156,8 +152,8 @@ LIVE = (
     ),
     Planted("rank seed", "two ranks", "rng", 1, 1, "generator-first", "rank 1 draws what rank 0 draws", rank=1),
     Planted(
-        *("accumulation", "windows of three", "grad", 3, None, "gradient-by-the-accumulation-count"),
-        "step 3 is the short window of one",
+        *("accumulation", "windows of three", "grad", 4, None, "gradient-by-the-accumulation-count"),
+        "step 3 is the short window of one, which is divided by 1 anyway; raw gradients carry another seed",
     ),
     Planted(
         *("short window", "windows of four", "grad", 4, None, "gradient-by-three-quarters"),
@@ -190,7 +186,8 @@ LIVE = (
         "the first evaluation is after step 3: its samples are chosen by the global generator",
     ),
     Planted(
-        *("draw after the step", "transformer", "rng", 4, 1, "generator-first"), "something draws after step 3, untold"
+        *("draw after the step", "transformer", "rng", 3, None, "generator-first"),
+        "something draws after step 3, untold; the evaluation after it is the next that looks at generators",
     ),
     Planted(
         *("evaluation in training mode", "convolution", "eval", 3, None, "evaluation-draws"),
@@ -202,7 +199,7 @@ LIVE = (
     ),
     Planted(
         *("bit", "perceptron", "forward", 3, 1, "forward-first"),
-        "flipped before step 3, after the weights of step 2 were recorded: the outputs see it",
+        "in the last bias, before step 3 and after the weights of step 2 were recorded: every output sees it",
     ),
     Planted(
         *("low bit", "perceptron float16", "update", 3, None, "update-alone"),
