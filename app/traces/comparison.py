@@ -161,7 +161,7 @@ class _Walk:
         self.before = self.before or any(event_of(line) == "weights" for line in known)
 
     def _unlike(self, number: int, a: Records, b: Records) -> None:
-        self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
+        self.cut = self.cut or self.a.world != self.b.world or not a.is_cut_like(b)
         self._count(a, b)
         self._found(compare_step(number, a, b, self.tolerances, self.cut), a, b, number)
         self.rates_part = rates(a) != rates(b)
@@ -206,7 +206,7 @@ class _Walk:
             yield Found("update", number, 0, after.rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
-        both = a.by.keys() & b.by.keys()  # a resume within a window lacks its earlier micro-batches
+        both = a.by.keys() & b.by.keys()  # half a window lacks the other half: a resume in its midst, or the end
         for records, sign in ((a, 1), (b, -1)):
             for key, batch in records.by.items():
                 if key[0] != "batch" or (key not in both and not self.cut):

@@ -134,7 +134,9 @@ def _epoch(evidence: Evidence) -> bool:
 def _skipped(evidence: Evidence) -> bool:
     a, b = evidence.pair()
     _, later = evidence.near()
-    return evidence.at("batch") and bool(_ids(b)) and not set(_ids(a)) & set(_ids(b)) and set(_ids(b)) <= later
+    if not evidence.at("batch") or _epoch(evidence):
+        return False
+    return bool(_ids(b)) and not set(_ids(a)) & set(_ids(b)) and set(_ids(b)) <= later
 
 
 def _padded(evidence: Evidence) -> bool:
@@ -157,7 +159,17 @@ def _by_denominator(evidence: Evidence) -> bool:
 
 def _scaled(evidence: Evidence) -> bool:
     ratio = evidence.ratio()
-    return evidence.at("grad") and _factor(ratio, (2, 4, 8, 16, 32, 64, 256, 1024, 65536))
+    if not evidence.at("grad") or not math.isfinite(ratio) or _unscaled(evidence):
+        return False
+    power = round(math.log2(ratio))
+    return power != 0 and _close(ratio, 2.0**power)
+
+
+def _ranks(evidence: Evidence) -> bool:
+    if not evidence.at("grad") or evidence.a is None or evidence.b is None:
+        return False
+    counts = {len({key[3] for key in side.by}) for side in (evidence.a, evidence.b)}
+    return _factor(evidence.ratio(), tuple(counts - {1}))
 
 
 def _accumulation(evidence: Evidence) -> bool:
@@ -169,11 +181,12 @@ def _accumulation(evidence: Evidence) -> bool:
 
 def _unscaled(evidence: Evidence) -> bool:
     """By one of the scales, or by the factor between the two."""
-    if not _clip(evidence) or _close(evidence.ratio(), 1):
+    ratio = evidence.ratio()
+    if not evidence.at("grad") or evidence.a is None or evidence.b is None or _close(ratio, 1):
         return False
-    controls = [one for side in (evidence.a, evidence.b) if side is not None for one in side.of("control")]
+    controls = [one for side in (evidence.a, evidence.b) for one in side.of("control")]
     scales = [scale for one in controls if (scale := number_of(one, "scale"))]
-    return _close(evidence.seed_ratio(), evidence.ratio()) or _factor(evidence.ratio(), scales)
+    return bool(scales) and (_close(evidence.seed_ratio(), ratio) or _factor(ratio, scales))
 
 
 def _kept(evidence: Evidence) -> bool:
@@ -188,7 +201,9 @@ def _window(evidence: Evidence) -> bool:
 
 
 def _clip(evidence: Evidence) -> bool:
-    return evidence.at("grad") and evidence.first is not None and evidence.first.part == 1
+    """Raw gradients that carry other factors were not compared, and say nothing."""
+    first, seeds = evidence.first, evidence.seed_ratio()
+    return first is not None and evidence.at("grad") and first.part == 1 and (math.isnan(seeds) or _close(seeds, 1))
 
 
 def _same_norm(evidence: Evidence) -> bool:
@@ -245,6 +260,11 @@ def _moved(evidence: Evidence) -> bool:
     if evidence.b is None or not (evidence.at("rng") or evidence.at("eval")):
         return False
     return any(one.get("moved") for side in (evidence.a, evidence.b) if side is not None for one in side.of("eval"))
+
+
+def _metrics(evidence: Evidence) -> bool:
+    a, b = evidence.pair()
+    return evidence.at("eval") and any(a.get(name) != b.get(name) for name in ("metrics", "count"))
 
 
 TABLE = (
@@ -372,13 +392,25 @@ TABLE = (
         "gradient-by-a-power-of-two",
         _scaled,
         Text(
-            "The gradient norms differ by a power of two: fits a loss scale that was not divided out, or a number of "
-            "ranks.",
-            "梯度范数相差 2 的幂：符合损失缩放没有除掉，或多乘、少除了进程数的情形。",
+            "The gradient norms differ by a power of two: fits a loss scale or a count that was not divided out.",
+            "梯度范数相差 2 的幂：符合损失缩放或某个数目没有除掉的情形。",
         ),
         Text(
             "Compare `scale` and `seed`, and what the gradients are divided by.",
             "比较 `scale`、`seed` 以及梯度的除数。",
+        ),
+    ),
+    Hint(
+        "gradient-by-the-number-of-ranks",
+        _ranks,
+        Text(
+            "The gradient norms differ by the number of ranks: fits a sum over them in place of a mean, or a mean of "
+            "what was divided already.",
+            "梯度范数之比等于进程数：符合各进程的梯度只求和、没有取平均，或重复取平均的情形。",
+        ),
+        Text(
+            "Compare the gradients before and after they are reduced.",
+            "比较归约前后的梯度。",
         ),
     ),
     Hint(
@@ -586,7 +618,7 @@ TABLE = (
     ),
     Hint(
         "evaluation",
-        lambda evidence: evidence.at("eval"),
+        _metrics,
         Text(
             "The training is equal and the evaluation differs: fits other evaluation data, mode or padding.",
             "训练相同，评估不同：符合评估数据、模式或填充不同的情形。",

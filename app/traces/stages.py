@@ -59,10 +59,12 @@ class Records:
     def of(self, event: str) -> Iterator[Record]:
         return (record for key, record in self.by.items() if key[0] == event)
 
-    def micros(self) -> tuple[int, int]:
-        """Ranks and micro-batches a rank; a resume in the midst of them has only the later ones."""
-        found = {(key[3], key[2]) for key in self.by if key[0] in ("batch", "loss", "forward")}
-        return len({rank for rank, _ in found}), max((micro for _, micro in found), default=0)
+    def is_cut_like(self, other: "Records") -> bool:
+        """Whether each rank that finished the step in both made it of as many micro-batches."""
+        ours, theirs = (
+            {key[3]: one.get("micros") for key, one in side.by.items() if key[0] == "control"} for side in (self, other)
+        )
+        return all(ours[rank] == theirs[rank] for rank in ours.keys() & theirs.keys())
 
 
 def read_step(step: Step, settled: Collection[str] = (), known: Collection[bytes] = ()) -> Records:

@@ -7,6 +7,7 @@ either in a new process. Where `self.wrong("…")` stands, it can be made to err
 
 import contextlib
 import copy
+import functools
 import io
 import warnings
 from collections.abc import Iterator
@@ -117,7 +118,10 @@ class Program:
     def step(self) -> None:
         if len(self.ranks) > 1:
             for parts in zip(*(rank.model.parameters() for rank in self.ranks), strict=True):
-                total = torch.stack([part.grad for part in parts]).sum(0)
+                grads = [part.grad for part in parts]
+                total = functools.reduce(
+                    torch.add, reversed(grads) if self.ranks[0].wrong("reduction order") else grads
+                )
                 for rank, part in zip(self.ranks, parts, strict=True):
                     part.grad = total.clone() if rank.wrong("world size") else total / len(self.ranks)
         for rank in self.ranks:
