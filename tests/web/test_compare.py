@@ -31,7 +31,7 @@ WHOLE = examples.path(examples.WHOLE).read_bytes()
 LOST = examples.path("lost-optimizer").read_bytes()
 PLACES = {
     "clean-resume": (None, None, set()),
-    "lost-optimizer": ("update", 7, {"update-alone", "optimizer-fresh"}),
+    "lost-optimizer": ("optimizer", 6, {"optimizer-fresh"}),
     "rate-one-step": ("control", 7, {"rate-for-one-step"}),
     "lost-generator": ("rng", 7, {"generator-first"}),
     "lost-position": ("batch", 7, {"batches-repeat"}),

@@ -28,8 +28,8 @@ def test_two_files_are_compared(article: str, reader: Callable[..., Reader], scr
     page = reader(java_script_enabled=scripts).open(f"{article}/en/compare")
     choose(page, WHOLE, examples.path("lost-optimizer"))
     page.get_by_role("button", name="Compare", exact=True).click()
-    expect(page.locator("li[aria-current=step] code")).to_have_text("update")
-    assert verdict(page) == "The runs part at step 7, first in update (the update itself)."
+    expect(page.locator("li[aria-current=step] code")).to_have_text("optimizer")
+    assert verdict(page) == "The runs part at step 6, first in optimizer (what the optimizer remembers)."
     assert page.locator(".curves svg").count() == 2
     if scripts:
         assert page.url.endswith("/en/compare")
