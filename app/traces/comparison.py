@@ -241,7 +241,7 @@ class _Walk:
         """`ended`: some weights after the step are the same lines on both sides."""
         both = _under_way(one) and _under_way(two)  # else one side begins with what it loaded after this step
         if both:
-            self.cut = self.cut or self.a.world != self.b.world or a.micros() != b.micros()
+            self.cut = self.cut or self.a.world != self.b.world or not a.is_cut_like(b)
             self._count(a, b)
         self._found(compare_step(one.number, a, b, self.tolerances, self.cut, settled), a, b, one.number, ended)
         self.rates_part = rates(a) != rates(b)
@@ -252,10 +252,10 @@ class _Walk:
 
     def _alone(self, a: Records, b: Records, number: int) -> None:
         for side, own, others in (("a", a.by, b.by), ("b", b.by, a.by)):
-            for key in own.keys() - others.keys():
-                if (
-                    key[0] in LEVELS and key[4] != "resume"
-                ):  # a resume tells of its generators, which the other need not
+            alone = own.keys() - others.keys()
+            missing = {key[1:4] for key in alone if key[0] == "batch"}  # micro-batches that the other does not have
+            for key in alone:
+                if key[0] in LEVELS and key[1:4] not in missing:
                     self.one_sided.setdefault((key[0], side), number)
 
     def _same(self, lines: Mapping[str, Sequence[bytes]]) -> None:
@@ -304,8 +304,11 @@ class _Walk:
                 yield Found("update", number, 0, rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
+        both = a.by.keys() & b.by.keys()  # half a window lacks the other half: a resume in its midst, or the end
         for records, sign in ((a, 1), (b, -1)):
-            for batch in records.of("batch"):
+            for key, batch in records.by.items():
+                if key[0] != "batch" or (key not in both and not self.cut):
+                    continue
                 ids = batch.get("ids")
                 if isinstance(ids, list) and not self.ids_over:
                     self.has_ids = True

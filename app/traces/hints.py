@@ -24,8 +24,8 @@ class Evidence:
     """From the first difference on."""
     rates: int = 0
     """Of these, how many used another learning rate."""
-    later: set[int | str] = field(default_factory=set)
-    """Ids that A had in the steps after."""
+    later: list[Record] = field(default_factory=list)
+    """Batches that A had in the steps after."""
 
     def begin(self, first: Found, a: Records, b: Records, past: Sequence[Record], resumes: Sequence[Record]) -> None:
         self.first, self.a, self.b, self.past, self.resumes = first, a, b, past, resumes
@@ -35,7 +35,20 @@ class Evidence:
         self.steps += 1
         self.rates += rates
         if self.first is not None and number > self.first.step:
-            self.later |= {one for batch in batches for one in _ids(batch)}
+            self.later += batches
+
+    def near(self) -> tuple[set[int | str], set[int | str]]:
+        """Ids that A had shortly before and has after the first difference, in its epoch."""
+        if self.first is None or self.a is None:
+            return set(), set()
+        own = [(one.get("micro", 1), one) for one in self.a.of("batch")]
+        before = [*self.past, *(one for micro, one in own if micro < self.first.micro)]
+        after = [one for micro, one in own if micro > self.first.micro]
+        return self._in_epoch(before), self._in_epoch([*after, *self.later])
+
+    def _in_epoch(self, batches: Iterable[Record]) -> set[int | str]:
+        epoch = self.pair()[0].get("epoch")
+        return {one for batch in batches if batch.get("epoch") == epoch for one in _ids(batch)}
 
     def at(self, stage: str) -> bool:
         return self.first is not None and self.first.stage == stage
@@ -113,13 +126,25 @@ def _contents(evidence: Evidence) -> bool:
 
 def _repeated(evidence: Evidence) -> bool:
     a, b = evidence.pair()
-    past = {one for batch in evidence.past for one in _ids(batch)}
+    past, _ = evidence.near()
     return evidence.at("batch") and bool(set(_ids(b)) & past) and not set(_ids(a)) & past
+
+
+def _epoch(evidence: Evidence) -> bool:
+    """Whether B has a batch, in its order, that A had in an earlier epoch."""
+    a, b = evidence.pair()
+    return evidence.at("batch") and any(
+        "order" in one and one["order"] == b.get("order") and one.get("epoch") != a.get("epoch")
+        for one in evidence.past
+    )
 
 
 def _skipped(evidence: Evidence) -> bool:
     a, b = evidence.pair()
-    return evidence.at("batch") and bool(_ids(b)) and not set(_ids(a)) & set(_ids(b)) and set(_ids(b)) <= evidence.later
+    _, later = evidence.near()
+    if not evidence.at("batch") or _epoch(evidence):
+        return False
+    return bool(_ids(b)) and not set(_ids(a)) & set(_ids(b)) and set(_ids(b)) <= later
 
 
 def _padded(evidence: Evidence) -> bool:
@@ -142,7 +167,17 @@ def _by_denominator(evidence: Evidence) -> bool:
 
 def _scaled(evidence: Evidence) -> bool:
     ratio = evidence.ratio()
-    return evidence.at("grad") and _factor(ratio, (2, 4, 8, 16, 32, 64, 256, 1024, 65536))
+    if not evidence.at("grad") or not math.isfinite(ratio) or _unscaled(evidence):
+        return False
+    power = round(math.log2(ratio))
+    return power != 0 and _close(ratio, 2.0**power)
+
+
+def _ranks(evidence: Evidence) -> bool:
+    if not evidence.at("grad") or evidence.a is None or evidence.b is None:
+        return False
+    counts = {len({key[3] for key in side.by}) for side in (evidence.a, evidence.b)}
+    return _factor(evidence.ratio(), tuple(counts - {1}))
 
 
 def _accumulation(evidence: Evidence) -> bool:
@@ -154,13 +189,19 @@ def _accumulation(evidence: Evidence) -> bool:
 
 
 def _unscaled(evidence: Evidence) -> bool:
-    scaled = any("scale" in one for side in (evidence.a, evidence.b) if side is not None for one in side.of("control"))
-    return (
-        scaled
-        and evidence.at("grad")
-        and _close(evidence.seed_ratio(), evidence.ratio())
-        and not _close(evidence.ratio(), 1)
-    )
+    """By one of the scales, or by the factor between the two."""
+    ratio = evidence.ratio()
+    if not evidence.at("grad") or evidence.a is None or evidence.b is None or _close(ratio, 1):
+        return False
+    controls = [one for side in (evidence.a, evidence.b) for one in side.of("control")]
+    scales = [scale for one in controls if (scale := number_of(one, "scale"))]
+    return bool(scales) and (_close(evidence.seed_ratio(), ratio) or _factor(ratio, scales))
+
+
+def _kept(evidence: Evidence) -> bool:
+    first = evidence.first
+    seeds = evidence.seed_ratio()
+    return first is not None and evidence.at("grad") and (first.part, first.micro) == (0, 1) and _close(seeds, 1)
 
 
 def _window(evidence: Evidence) -> bool:
@@ -170,7 +211,9 @@ def _window(evidence: Evidence) -> bool:
 
 
 def _clip(evidence: Evidence) -> bool:
-    return evidence.at("grad") and evidence.first is not None and evidence.first.part == 1
+    """Raw gradients that carry other factors were not compared, and say nothing."""
+    first, seeds = evidence.first, evidence.seed_ratio()
+    return first is not None and evidence.at("grad") and first.part == 1 and (math.isnan(seeds) or _close(seeds, 1))
 
 
 def _same_norm(evidence: Evidence) -> bool:
@@ -199,7 +242,7 @@ def _fresh(evidence: Evidence) -> bool:
     if not (evidence.at("update") or evidence.at("optimizer")) or not evidence.resumes:
         return False
     told = any(mapping(one, "loaded").get("optimizer") in ("absent", "different") for one in evidence.resumes)
-    a, b = (_counters(side) for side in (evidence.a, evidence.b))
+    a, b = (_counters(one) for one in evidence.pair())
     return told or (bool(a) and bool(b) and b[-1] < a[-1])
 
 
@@ -213,6 +256,12 @@ def _buffers(evidence: Evidence) -> bool:
     return evidence.at("weights") and a.get("digest") == b.get("digest") and a.get("buffers") != b.get("buffers")
 
 
+def _loaded(evidence: Evidence) -> bool:
+    a, b = evidence.pair()
+    resumed = evidence.first is not None and evidence.first.phase == 2
+    return evidence.at("weights") and resumed and a.get("digest") != b.get("digest")
+
+
 def _side(what: str) -> Callable[[Evidence], bool]:
     return lambda evidence: evidence.at("side") and evidence.pair()[1].get("what") == what
 
@@ -221,6 +270,11 @@ def _moved(evidence: Evidence) -> bool:
     if evidence.b is None or not (evidence.at("rng") or evidence.at("eval")):
         return False
     return any(one.get("moved") for side in (evidence.a, evidence.b) if side is not None for one in side.of("eval"))
+
+
+def _metrics(evidence: Evidence) -> bool:
+    a, b = evidence.pair()
+    return evidence.at("eval") and any(a.get(name) != b.get(name) for name in ("metrics", "count"))
 
 
 TABLE = (
@@ -259,6 +313,16 @@ TABLE = (
             "Save how many batches were consumed, over all resumes of the epoch, and skip as many.",
             "保存本轮已消费的批次数（多次恢复要累计），恢复时跳过同样多。",
         ),
+    ),
+    Hint(
+        "epoch-repeats",
+        _epoch,
+        Text(
+            "B has a batch that A had in an earlier epoch, sample for sample: fits a shuffle that was not told the "
+            "new epoch.",
+            "B 的批次与 A 前面某一轮的批次逐个样本相同：符合没有把新的轮次告诉打乱函数的情形。",
+        ),
+        Text("Call `set_epoch` before each epoch.", "每轮开始前调用 `set_epoch`。"),
     ),
     Hint(
         "batches-skipped",
@@ -338,13 +402,25 @@ TABLE = (
         "gradient-by-a-power-of-two",
         _scaled,
         Text(
-            "The gradient norms differ by a power of two: fits a loss scale that was not divided out, or a number of "
-            "ranks.",
-            "梯度范数相差 2 的幂：符合损失缩放没有除掉，或多乘、少除了进程数的情形。",
+            "The gradient norms differ by a power of two: fits a loss scale or a count that was not divided out.",
+            "梯度范数相差 2 的幂：符合损失缩放或某个数目没有除掉的情形。",
         ),
         Text(
             "Compare `scale` and `seed`, and what the gradients are divided by.",
             "比较 `scale`、`seed` 以及梯度的除数。",
+        ),
+    ),
+    Hint(
+        "gradient-by-the-number-of-ranks",
+        _ranks,
+        Text(
+            "The gradient norms differ by the number of ranks: fits a sum over them in place of a mean, or a mean of "
+            "what was divided already.",
+            "梯度范数之比等于进程数：符合各进程的梯度只求和、没有取平均，或重复取平均的情形。",
+        ),
+        Text(
+            "Compare the gradients before and after they are reduced.",
+            "比较归约前后的梯度。",
         ),
     ),
     Hint(
@@ -369,8 +445,8 @@ TABLE = (
         "gradient-by-the-scale",
         _unscaled,
         Text(
-            "The gradients differ by the factor between the loss scales: fits clipping before unscaling.",
-            "梯度之比等于损失缩放之比：符合先裁剪、后除去缩放的情形。",
+            "The gradients differ by a loss scale, or by the factor between two: fits clipping before unscaling.",
+            "梯度之比等于损失缩放值，或两个缩放值之比：符合先裁剪、后除去缩放的情形。",
         ),
         Text("Unscale before clipping, and record both gradients.", "先除去缩放再裁剪，并记录前后两个梯度。"),
     ),
@@ -383,6 +459,16 @@ TABLE = (
             "恢复之后梯度立刻不同，而每步有多个微批次：符合未完成的累积没有保存的情形。",
         ),
         Text("Save at update boundaries, or save the gradients too.", "在更新边界保存，或把梯度也保存下来。"),
+    ),
+    Hint(
+        "gradients-kept",
+        _kept,
+        Text(
+            "Outputs and loss are equal and the first gradient of the step differs: fits gradients left over from the "
+            "step before, or another kernel in the backward pass.",
+            "输出与损失相同，而这一步的第一个梯度就不同：符合上一步的梯度没有清零，或反向传播用了不同内核的情形。",
+        ),
+        Text("Look at where the gradients are set to zero.", "查看梯度在哪里清零。"),
     ),
     Hint(
         "clipping",
@@ -498,7 +584,7 @@ TABLE = (
     ),
     Hint(
         "weights-on-resume",
-        lambda evidence: evidence.at("weights") and evidence.first is not None and evidence.first.phase == 2,
+        _loaded,
         Text(
             "The weights differ as soon as they are loaded: fits averaged or rounded weights in the checkpoint, or a "
             "checkpoint of another step.",
@@ -531,14 +617,18 @@ TABLE = (
         "payload",
         _side("saved"),
         Text(
-            "The saved checkpoints differ while the live state is equal: fits live tensors saved by reference.",
-            "训练中的状态相同，保存的检查点不同：符合按引用保存了仍在变化的张量的情形。",
+            "The saved checkpoints differ while the live state is equal: fits live tensors saved by reference, or "
+            "averages saved as the weights.",
+            "训练中的状态相同，保存的检查点不同：符合按引用保存了仍在变化的张量，或把滑动平均当作权重保存的情形。",
         ),
-        Text("Clone the tensors before saving.", "保存前先克隆张量。"),
+        Text(
+            "Clone the tensors before saving; see `live` and `after` of the two `saved` lines.",
+            "保存前先克隆张量，查看两个 `saved` 行的 `live` 与 `after`。",
+        ),
     ),
     Hint(
         "evaluation",
-        lambda evidence: evidence.at("eval"),
+        _metrics,
         Text(
             "The training is equal and the evaluation differs: fits other evaluation data, mode or padding.",
             "训练相同，评估不同：符合评估数据、模式或填充不同的情形。",
@@ -574,13 +664,10 @@ def _rates_of(record: Record) -> Any:
     return record.get("lr")
 
 
-def _counters(records: Records | None) -> list[float]:
-    found = (
-        []
-        if records is None
-        else [one["counters"] for one in records.of("optimizer") if isinstance(one.get("counters"), list)]
-    )
-    return [value for one in found for value in (number_of({"c": c}, "c") for c in one) if value is not None]
+def _counters(record: Record) -> list[float]:
+    counters = record.get("counters")
+    each = counters if isinstance(counters, list) else []
+    return [value for one in each if (value := number_of({"count": one}, "count")) is not None]
 
 
 def _close(one: float, two: float) -> bool:

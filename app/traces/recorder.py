@@ -67,6 +67,8 @@ SKETCH = 256
 FIRST = 3
 """So many first steps, and after a resume, are recorded parameter by parameter at level 2."""
 STAGES = ("env", "batch", "rng", "forward", "loss", "grad", "control", "update", "weights", "optimizer", "side", "eval")
+BETWEEN = ("eval_start", "eval_end", "resume")
+"""Where generators are looked at outside a micro-batch."""
 
 _checked: "list[Recorder] | None" = None
 """The recorders of the run that is being checked."""
@@ -683,8 +685,13 @@ class Recorder:
         self.flush()
 
     @contextlib.contextmanager
-    def resume(self, payload: Any = None, *, step: int | None = None, epoch: int | None = None) -> Iterator[None]:
-        """Around the loading of a checkpoint; `step`: how many optimizer steps it had done."""
+    def resume(
+        self, payload: Any = None, *, step: int | None = None, micro: int = 0, epoch: int | None = None
+    ) -> Iterator[None]:
+        """Around the loading of a checkpoint; `step`: how many optimizer steps it had done.
+
+        `micro`: how many micro-batches of the step after, where their gradients were saved with it.
+        """
         if self.off:
             yield
             return
@@ -697,14 +704,14 @@ class Recorder:
             counted = _counters(self.optimizer)
             source = "given" if step is not None else "optimizer" if counted else "unknown"
             self.step = step if step is not None else int(max(counted)) if counted else self.step
-            self.since, self.micro, self.epoch = self.step, 0, epoch
+            self.since, self.micro, self.epoch = self.step, micro, epoch
             loaded, parts = (None, None) if payload is None else self._against(payload, whole_only=True)
             changed = [kind for kind in after if after[kind] != before.get(kind)]
             known = {"epoch": epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
-            self._write("resume", **{"from": source}, **known)
-            self._write_state(full=True)
+            self._write("resume", **{"from": source}, micro=micro or None, **known)
+            self._write_state(full=True, loaded=True)
             self._write_side()
-            self._write_generators("resume")  # they stand before the next step; the state after the last
+            self._write_generators("resume")
         self.flush()
 
     def found(self, name: str, metrics: Mapping[str, Any]) -> None:
@@ -923,7 +930,7 @@ class Recorder:
 
     def _write(self, event: str, **fields: Any) -> None:
         """State belongs to the step that is done, all else to the one under way."""
-        done = event in ("weights", "optimizer", "side", "eval", "resume")
+        done = event in ("weights", "optimizer", "side", "eval", "resume") or fields.get("at") in BETWEEN
         self._lines.append({"event": event, "step": self.step + (0 if done else 1), **fields})
 
     def _write_generators(self, at: str, **fields: Any) -> None:
@@ -940,14 +947,18 @@ class Recorder:
         if when == "clipped":
             self._write_sketch("clipped", found)
 
-    def _write_state(self, full: bool) -> None:
+    def _write_state(self, full: bool, loaded: bool = False) -> None:
+        """After a step, or as it was `loaded`: then an optimizer without any state is told too.
+
+        Within an unfinished window the buffers have moved on from the step, and wait for the next one.
+        """
         weights, buffers, state = self.names.weights(), self.names.buffers(), _State(self.names, self.optimizer)
         fields = self._measured(weights, full)
-        if full and buffers:
+        if full and buffers and self.micro == 0:
             one = _together(buffers)
             fields |= {"buffers": one.digest, "buffers_canon": one.canon}
         self._write("weights", **fields)
-        if state.tensors or state.counters:
+        if state.tensors or state.counters or loaded:
             self._write("optimizer", **state.told(full), counters=state.counters or None)
         self._write_parameters("weights", weights)
         self._write_parameters("buffers", buffers)

@@ -187,7 +187,7 @@ EVENTS = (
         "States of the random generators. Nothing is drawn from them.",
         (
             STEP,
-            maybe("micro", COUNT, "Absent outside a micro-batch."),
+            maybe("micro", COUNT, "Absent outside a micro-batch; `step` is then the one that is done."),
             Field("at", {"enum": ["batch", "eval_start", "eval_end", "resume"]}, "Where."),
             Field(
                 "generators",
@@ -288,14 +288,18 @@ EVENTS = (
             CANON,
             NORM,
             PARTIAL,
-            maybe("buffers", DIGEST, "Digest of the buffers by name."),
+            maybe(
+                "buffers",
+                DIGEST,
+                "Digest of the buffers by name; not after a resume within a window, where they are further.",
+            ),
             maybe("buffers_canon", DIGEST, "Their canonical digest, where it differs."),
         ),
     ),
     Event(
         "optimizer",
         "optimizer",
-        "after the step; once at the beginning and after a resume when there is state",
+        "after the step; once at the beginning when there is state; after a resume",
         "The optimizer's state by parameter name, without its step counters.",
         (
             STEP,
@@ -340,6 +344,7 @@ EVENTS = (
                 {"enum": ["given", "optimizer", "unknown"]},
                 "Where that number comes from. `unknown`: counting goes on, and only ids can align the runs.",
             ),
+            maybe("micro", COUNT, "Micro-batches of the step after that were done, with their gradients."),
             maybe("epoch", COUNT, "When given."),
             maybe("payload", DIGEST, "Digest of the checkpoint: equals `digest` of a `saved` line of the earlier run."),
             maybe(

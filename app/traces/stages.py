@@ -26,8 +26,6 @@ TELLING = ("when", "at", "call", "what", "name", "of")
 WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
 """The fields that tell the records of one event apart."""
 
-CUT = {"batch", "loss", "forward"}
-"""Events from which it is seen into how many micro-batches a step is cut."""
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
 
@@ -42,7 +40,8 @@ class Found(NamedTuple):
     phase: int
     """0: within a micro-batch; 1: after all of them; 2: after a resume from this step."""
     part: int
-    """Order within one stage; −1: a loss scale, which has acted before the gradient is clipped."""
+    """Order within one stage; −1: a loss scale, which has acted before the gradient is clipped, or the generators at
+    the start of an evaluation, where 1 is its end."""
     level: Level
     a: Record
     b: Record
@@ -50,7 +49,12 @@ class Found(NamedTuple):
     @property
     def cause(self) -> tuple[int, int, int, int, int, int]:
         """Causal order: what is smaller can have brought about what is larger."""
-        rung = RUNG["grad" if self.stage == "control" and self.part < 0 else self.stage]
+        acts_at = self.stage
+        if self.stage == "control" and self.part < 0:
+            acts_at = "grad"
+        elif self.stage == "rng" and self.phase == 1:
+            acts_at = "eval"
+        rung = RUNG[acts_at]
         return (self.step, self.phase, self.micro, rung, self.part, self.rank)
 
 
@@ -64,10 +68,12 @@ class Records:
     def of(self, event: str) -> Iterator[Record]:
         return (record for key, record in self.by.items() if key[0] == event)
 
-    def micros(self) -> tuple[int, int]:
-        """Ranks and micro-batches a rank."""
-        found = {(key[3], key[2]) for key in self.by if key[0] in CUT}
-        return len({rank for rank, _ in found}), len({micro for _, micro in found})
+    def is_cut_like(self, other: "Records") -> bool:
+        """Whether each rank that finished the step in both made it of as many micro-batches."""
+        ours, theirs = (
+            {key[3]: one.get("micros") for key, one in side.by.items() if key[0] == "control"} for side in (self, other)
+        )
+        return all(ours[rank] == theirs[rank] for rank in ours.keys() & theirs.keys())
 
 
 def read_step(step: Step, lines: Mapping[int, Iterable[bytes]] | None = None) -> Records:
@@ -98,8 +104,6 @@ def told_apart(a: Part, b: Part, settled: Collection[str]) -> Told:
         return told
     every = {**a.events(), **b.events()}
     unlike = {event for event in every if len(a.of(event)) != len(b.of(event))}
-    if unlike & CUT:
-        unlike |= CUT  # all of these together tell how the batch was cut
     for event in every:
         ours, theirs = a.of(event), b.of(event)
         common: set[bytes] = set() if event in unlike else set(ours).intersection(theirs)
@@ -177,8 +181,10 @@ def _each(a: dict[Key, Record], b: dict[Key, Record], phase: int, tolerances: To
                 continue  # what counts is the gradient that the step uses
         if event == "control" and ours.get("scale") != theirs.get("scale"):
             part = -1
+        if event == "rng" and "micro" not in theirs:
+            part = {"eval_start": -1, "eval_end": 1}.get(str(theirs.get("at")), 0)
         level = LEVELS[event](ours, theirs, tolerances.get(stage))
-        late = part == 1 or event in ("control", "update", "weights", "optimizer", "side", "eval")
+        late = part != 0 or event in ("control", "update", "weights", "optimizer", "side", "eval")
         if level is not None:
             yield Found(stage, key[1], key[2] * (not late), key[3], phase or int(late), part, level, ours, theirs)
 
@@ -346,7 +352,10 @@ def _update(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
 
 
 def _side(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
-    return _digested(a, b, tolerance) if "digest" in a and "digest" in b else _all_same(a, b, ("values",))
+    if "digest" not in a or "digest" not in b:
+        return _all_same(a, b, ("values",))
+    ends = [one.get("after", one["digest"]) for one in (a, b)]  # of a checkpoint that changed while it was written
+    return worse(_digested(a, b, tolerance) or "different", "bitwise" if ends[0] == ends[1] else "different")
 
 
 def _eval(a: Record, b: Record, tolerance: Tolerance) -> Level | None:
