@@ -252,10 +252,10 @@ class _Walk:
 
     def _alone(self, a: Records, b: Records, number: int) -> None:
         for side, own, others in (("a", a.by, b.by), ("b", b.by, a.by)):
-            for key in own.keys() - others.keys():
-                if (
-                    key[0] in LEVELS and key[4] != "resume"
-                ):  # a resume tells of its generators, which the other need not
+            alone = own.keys() - others.keys()
+            missing = {key[1:4] for key in alone if key[0] == "batch"}  # micro-batches that the other does not have
+            for key in alone:
+                if key[0] in LEVELS and key[1:4] not in missing:
                     self.one_sided.setdefault((key[0], side), number)
 
     def _same(self, lines: Mapping[str, Sequence[bytes]]) -> None:

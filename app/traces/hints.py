@@ -199,10 +199,9 @@ def _unscaled(evidence: Evidence) -> bool:
 
 
 def _kept(evidence: Evidence) -> bool:
-    """Under equal factors on the way back."""
-    first, seeds = evidence.first, evidence.seed_ratio()
-    begins = first is not None and (first.part, first.micro) == (0, 1)
-    return begins and evidence.at("grad") and (math.isnan(seeds) or _close(seeds, 1))
+    first = evidence.first
+    seeds = evidence.seed_ratio()
+    return first is not None and evidence.at("grad") and (first.part, first.micro) == (0, 1) and _close(seeds, 1)
 
 
 def _window(evidence: Evidence) -> bool:

@@ -709,9 +709,9 @@ class Recorder:
             changed = [kind for kind in after if after[kind] != before.get(kind)]
             known = {"epoch": epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
             self._write("resume", **{"from": source}, micro=micro or None, **known)
-            self._write_generators("resume")
             self._write_state(full=True, loaded=True)
             self._write_side()
+            self._write_generators("resume")
         self.flush()
 
     def found(self, name: str, metrics: Mapping[str, Any]) -> None:

@@ -26,8 +26,6 @@ TELLING = ("when", "at", "call", "what", "name", "of")
 WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
 """The fields that tell the records of one event apart."""
 
-CUT = {"batch", "loss", "forward"}
-"""Events from which it is seen into how many micro-batches a step is cut."""
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
 
@@ -51,8 +49,12 @@ class Found(NamedTuple):
     @property
     def cause(self) -> tuple[int, int, int, int, int, int]:
         """Causal order: what is smaller can have brought about what is larger."""
-        acts_at = {"control": "grad" if self.part < 0 else "control", "rng": "eval" if self.phase == 1 else "rng"}
-        rung = RUNG[acts_at.get(self.stage, self.stage)]
+        acts_at = self.stage
+        if self.stage == "control" and self.part < 0:
+            acts_at = "grad"
+        elif self.stage == "rng" and self.phase == 1:
+            acts_at = "eval"
+        rung = RUNG[acts_at]
         return (self.step, self.phase, self.micro, rung, self.part, self.rank)
 
 
@@ -102,8 +104,6 @@ def told_apart(a: Part, b: Part, settled: Collection[str]) -> Told:
         return told
     every = {**a.events(), **b.events()}
     unlike = {event for event in every if len(a.of(event)) != len(b.of(event))}
-    if unlike & CUT:
-        unlike |= CUT  # all of these together tell how the batch was cut
     for event in every:
         ours, theirs = a.of(event), b.of(event)
         common: set[bytes] = set() if event in unlike else set(ours).intersection(theirs)

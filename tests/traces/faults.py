@@ -68,6 +68,12 @@ def data(model: str) -> tuple[Tensor, Tensor]:
     return tokens[:, :-1], targets
 
 
+def batch(epoch: int, place: int) -> list[int]:
+    """Its ids, over all ranks; each epoch is shuffled by a generator of its own."""
+    order = torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(epoch)).tolist()
+    return order[place * BATCH :][:BATCH]
+
+
 @dataclass(frozen=True)
 class Training:
     model: str
@@ -102,12 +108,15 @@ class Program:
 
     def __init__(self, training: Training, path: Path | None, fault: str, saved: list[bytes] | None = None) -> None:
         self.training, self.path = training, path
-        payloads = [torch.load(io.BytesIO(one)) for one in saved] if saved else [None] * training.ranks
+        payloads: list[Any] = [torch.load(io.BytesIO(one)) for one in saved] if saved else [None] * training.ranks
+        if saved and fault == "generator of rank 0":
+            for one in payloads:
+                one["generators"]["global"] = payloads[0]["generators"]["global"]
         self.ranks = [Rank(training, path, fault, rank, payload) for rank, payload in enumerate(payloads)]
         self.written: dict[str, list[bytes]] = {}
 
     def train(self, until: str = "") -> None:
-        while self.ranks[0].number < END and until not in self.written.keys() - {""}:
+        while self.ranks[0].number < END and until not in self.written:
             for rank in self.ranks:
                 with rank.turn():
                     rank.micro_batch()
@@ -117,13 +126,7 @@ class Program:
 
     def step(self) -> None:
         if len(self.ranks) > 1:
-            for parts in zip(*(rank.model.parameters() for rank in self.ranks), strict=True):
-                grads = [part.grad for part in parts]
-                total = functools.reduce(
-                    torch.add, reversed(grads) if self.ranks[0].wrong("reduction order") else grads
-                )
-                for rank, part in zip(self.ranks, parts, strict=True):
-                    part.grad = total.clone() if rank.wrong("world size") else total / len(self.ranks)
+            self.reduce()
         for rank in self.ranks:
             with rank.turn():
                 rank.update()
@@ -131,6 +134,15 @@ class Program:
                     rank.evaluate()
         if self.ranks[0].writing is not None:
             self.written[OPEN] = [rank.end_write() for rank in self.ranks]
+
+    def reduce(self) -> None:
+        """The mean of the ranks' gradients into each of them."""
+        one = self.ranks[0]
+        for parts in zip(*(rank.model.parameters() for rank in self.ranks), strict=True):
+            grads = [part.grad for part in parts]
+            total = functools.reduce(torch.add, reversed(grads) if one.wrong("reduction order") else grads)
+            for part in parts:
+                part.grad = total.clone() if one.wrong("world size") else total / len(parts)
 
     def save(self) -> None:
         """Between two steps at once, within a window in the background: that one is written after the next step."""
@@ -173,7 +185,7 @@ class Rank:
         self.augmentation = torch.Generator().manual_seed(50 + rank)
         self.stream = torch.Generator().manual_seed(100 + own).get_state()
         self.number, self.cursor, self.step = 0, 0, 0
-        """Micro-batches done, micro-batches fetched, optimizer steps done."""
+        """Micro-batches done, the next batch to fetch, optimizer steps done."""
         self.writing: contextlib.ExitStack | None = None
         self.trace = Recorder(
             path,
@@ -219,8 +231,7 @@ class Rank:
         if self.wrong("batches exchanged") and self.step + 1 == AT:
             at = {2 * AT - 2: at + 1, 2 * AT - 1: at - 1}[at]
         epoch = 0 if self.fault == "repeated epoch" else at // EPOCH
-        order = torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(epoch)).tolist()
-        ids = order[at % EPOCH * BATCH :][:BATCH]
+        ids = batch(epoch, at % EPOCH)
         if self.wrong("order"):
             ids.reverse()
         if self.wrong("duplicates"):
@@ -235,10 +246,7 @@ class Rank:
     def denominator(self, count: int) -> float:
         """Per rank and micro-batch such that their sum divides by all targets of the optimizer step."""
         window, ranks = self.training.window(self.number), self.training.ranks
-        ids = [
-            torch.randperm(SAMPLES, generator=torch.Generator().manual_seed(n // EPOCH))[n % EPOCH * BATCH :][:BATCH]
-            for n in window
-        ]
+        ids = [batch(*divmod(number, EPOCH)) for number in window]
         counts = [[int((self.targets[one[rank::ranks]] >= 0).sum()) for one in ids] for rank in range(ranks)]
         if self.wrong("micro-batch mean"):
             return count
@@ -256,7 +264,7 @@ class Rank:
             outputs = self.model(inputs)
             total = nn.functional.cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="sum")
         count = self.denominator(int((targets >= 0).sum()))
-        loss = total / count
+        loss = total / count / (len(window) if self.wrong("divided twice") else 1)
         self.trace.loss(loss, count)
         parts = self.training.accumulate if self.wrong("short window") else len(window)
         parts = 1 if self.wrong("accumulation") else parts
@@ -378,11 +386,7 @@ class Rank:
 
     def load_model(self, saved: dict[str, Tensor], left: str) -> None:
         names = {name for name, _ in self.model.named_parameters()}
-        kept = {
-            name: one
-            for name, one in saved.items()
-            if left != "weights" * (name in names) + "buffers" * (name not in names)
-        }
+        kept = {name: one for name, one in saved.items() if left != ("weights" if name in names else "buffers")}
         if self.fault == "weights through bfloat16":
             kept = {
                 name: one.bfloat16().to(one.dtype) if one.is_floating_point() else one for name, one in kept.items()
