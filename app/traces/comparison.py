@@ -226,7 +226,7 @@ class _Walk:
         told = {rank: told_apart(part, b.parts[rank], settled) for rank, part in a.parts.items()}
         for one in told.values():
             self._same(one.same)
-        ours, theirs = ({rank: one[side] for rank, one in told.items()} for side in (0, 1))
+        ours, theirs = {rank: one.a for rank, one in told.items()}, {rank: one.b for rank, one in told.items()}
         ended = any("weights" in one.same for one in told.values())
         self._unlike(a, b, read_step(a, ours), read_step(b, theirs), self.apart - {"weights"}, ended)
 

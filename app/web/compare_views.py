@@ -8,7 +8,7 @@ from app.language import Language, Text
 from app.traces.comparison import Comparison
 from app.traces.conclusion import Conclusion
 from app.traces.hints import Hint
-from app.traces.run import Record
+from app.traces.record import Record
 from app.traces.stages import mapping, number_of
 from app.traces.witness import Pair, Parameters, Place
 from app.web.compare_drawings import drawings
