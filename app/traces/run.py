@@ -34,12 +34,12 @@ class Part:
         """The lines by their event; those of one event in their order."""
         if self._events is None:
             found: dict[str, list[bytes]] = {}
-            self._events = found
             for name, line in zip(self.names, self.lines, strict=True):
                 if name in found:
                     found[name].append(line)
                 else:
                     found[name] = [line]
+            self._events = found
         return self._events
 
     def of(self, event: str) -> list[bytes]:
@@ -161,7 +161,7 @@ def _spans(every: Sequence[Turn]) -> list[Span]:
         own = list(group)
         open_at: tuple[int, int | None] | None = None
         for i, turn in enumerate(own):
-            if turn.event not in ("trace", "resume", "end"):
+            if turn.event not in ("trace", "resume", "torn", "end"):
                 continue
             if open_at is not None:
                 pieces.append((path, open_at[0], turn.line, open_at[1]))
@@ -249,10 +249,12 @@ def _step(line: bytes) -> int | None:
 
 
 def _check_step(path: Path, first: int, own: Sequence[bytes], line: bytes) -> None:
-    """A line without a step belongs to none, but one with a step that is no number is a fault."""
+    """A line without a step belongs to none, but one that cannot be read, or whose step is no number, is a fault."""
     record = parsed(line)
-    if record is not None and "step" in record:
-        where = f"{path}:{first + own.index(line)}"
+    where = f"{path}:{first + own.index(line)}"
+    if record is None:
+        raise Unreadable(f"{where}: not a line of JSON with an event", f"{where}：不是带有 event 的 JSON 行")
+    if "step" in record:
         raise Unreadable(f"{where}: a step that is no whole number below 2^63", f"{where}：步号不是小于 2^63 的整数")
 
 

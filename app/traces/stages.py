@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from app.errors import Unreadable
 from app.traces.record import Record, counts, parsed
 from app.traces.run import Part, Step
 from app.traces.schema import EVENTS, STAGES
@@ -79,7 +80,8 @@ class Records:
 def read_step(step: Step, lines: Mapping[int, Iterable[bytes]] | None = None) -> Records:
     """All of it, or of what precedes a resume only these lines of each rank."""
     own = {rank: part.lines for rank, part in step.parts.items()} if lines is None else lines
-    return Records(by=_by_key(own), after=_by_key({rank: part.after for rank, part in step.parts.items()}))
+    after = {rank: part.after for rank, part in step.parts.items() if part.after}
+    return Records(by=_by_key(own), after=_by_key(after) if after else {})
 
 
 class Told(NamedTuple):
@@ -134,12 +136,12 @@ def compare_step(
 def number_of(record: Record, name: str) -> float | None:
     """A float of a record, whichever way it is written."""
     value = record.get(name)
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             return float.fromhex(value)
-        except (ValueError, OverflowError):
-            return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def worse(one: Level, other: Level) -> Level:
@@ -155,10 +157,18 @@ def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
 def _by_key(lines: Mapping[int, Iterable[bytes]]) -> dict[Key, Record]:
     by = {}
     for rank, own in lines.items():
-        for record in map(parsed, own):
-            if record is not None and counts(record.get("step")):
+        for line in own:
+            record = parsed(line)
+            if record is None:
+                raise _unreadable(rank, line)
+            if counts(record.get("step")):
                 by[_key(record, rank)] = record
     return by
+
+
+def _unreadable(rank: int, line: bytes) -> Unreadable:
+    begins = line[:60].decode("utf-8", "replace")
+    return Unreadable(f"a line of rank {rank} is no JSON: {begins}…", f"进程 {rank} 有一行不是 JSON：{begins}…")
 
 
 def _key(record: Record, rank: int) -> Key:

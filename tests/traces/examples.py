@@ -1,9 +1,11 @@
 """The trainings behind the examples of `app/traces/examples/`: python -m tests.traces.examples"""
 
 import copy
+import random
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 from torch import nn
 
@@ -16,6 +18,8 @@ State = dict[str, Any]
 
 def train(path: Path, lost: str | None = None, checkpoint: State | None = None) -> State:
     """Twelve steps, or those after the checkpoint. Returns what was saved after step 6."""
+    random.seed(0)
+    numpy.random.seed(0)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(0.1), nn.Linear(8, 1))
     optimizer = torch.optim.AdamW(model.parameters(), 0.02, foreach=False)
