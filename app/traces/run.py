@@ -34,12 +34,12 @@ class Part:
         """The lines by their event; those of one event in their order."""
         if self._events is None:
             found: dict[str, list[bytes]] = {}
-            self._events = found
             for name, line in zip(self.names, self.lines, strict=True):
                 if name in found:
                     found[name].append(line)
                 else:
                     found[name] = [line]
+            self._events = found
         return self._events
 
     def of(self, event: str) -> list[bytes]:
@@ -161,7 +161,7 @@ def _spans(every: Sequence[Turn]) -> list[Span]:
         own = list(group)
         open_at: tuple[int, int | None] | None = None
         for i, turn in enumerate(own):
-            if turn.event not in ("trace", "resume", "end"):
+            if turn.event not in ("trace", "resume", "torn", "end"):
                 continue
             if open_at is not None:
                 pieces.append((path, open_at[0], turn.line, open_at[1]))
