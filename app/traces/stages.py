@@ -134,12 +134,12 @@ def compare_step(
 def number_of(record: Record, name: str) -> float | None:
     """A float of a record, whichever way it is written."""
     value = record.get(name)
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             return float.fromhex(value)
-        except (ValueError, OverflowError):
-            return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def worse(one: Level, other: Level) -> Level:
