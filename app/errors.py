@@ -88,7 +88,7 @@ class TraceError(PerennialError):
     """Traces that cannot be compared; says why in both languages, and begins with the file where it is one's fault."""
 
     def __init__(self, en: str, zh: str = "") -> None:
-        self.message = Text(en, zh or en)
+        self.message = Text(_one_line(en), _one_line(zh or en))
         super().__init__(en, zh)
 
     def __str__(self) -> str:
@@ -98,6 +98,11 @@ class TraceError(PerennialError):
         """The same, with files named as they stand in the folder."""
         before = f"{folder}{os.sep}"
         return type(self)(self.message.en.replace(before, ""), self.message.zh.replace(before, ""))
+
+
+def _one_line(text: str) -> str:
+    """Without what would break or colour a line: names and values out of files stand in these."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 class Unreadable(TraceError):

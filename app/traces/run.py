@@ -249,10 +249,12 @@ def _step(line: bytes) -> int | None:
 
 
 def _check_step(path: Path, first: int, own: Sequence[bytes], line: bytes) -> None:
-    """A line without a step belongs to none, but one with a step that is no number is a fault."""
+    """A line without a step belongs to none, but one that cannot be read, or whose step is no number, is a fault."""
     record = parsed(line)
-    if record is not None and "step" in record:
-        where = f"{path}:{first + own.index(line)}"
+    where = f"{path}:{first + own.index(line)}"
+    if record is None:
+        raise Unreadable(f"{where}: not a line of JSON with an event", f"{where}：不是带有 event 的 JSON 行")
+    if "step" in record:
         raise Unreadable(f"{where}: a step that is no whole number below 2^63", f"{where}：步号不是小于 2^63 的整数")
 
 

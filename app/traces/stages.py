@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from app.errors import Unreadable
 from app.traces.record import Record, counts, parsed
 from app.traces.run import Part, Step
 from app.traces.schema import EVENTS, STAGES
@@ -155,10 +156,18 @@ def near(a: float, b: float, tolerance: tuple[float, float]) -> bool:
 def _by_key(lines: Mapping[int, Iterable[bytes]]) -> dict[Key, Record]:
     by = {}
     for rank, own in lines.items():
-        for record in map(parsed, own):
-            if record is not None and counts(record.get("step")):
+        for line in own:
+            record = parsed(line)
+            if record is None:
+                raise _unreadable(rank, line)
+            if counts(record.get("step")):
                 by[_key(record, rank)] = record
     return by
+
+
+def _unreadable(rank: int, line: bytes) -> Unreadable:
+    begins = line[:60].decode("utf-8", "replace")
+    return Unreadable(f"a line of rank {rank} is no JSON: {begins}…", f"进程 {rank} 有一行不是 JSON：{begins}…")
 
 
 def _key(record: Record, rank: int) -> Key:

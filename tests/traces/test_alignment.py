@@ -101,9 +101,9 @@ def late(draw: st.DrawFn, records: list[Record]) -> list[Record]:
     found: list[Record] = []
     for one in records:
         found.append(one)
-        if one["event"] == "rng" and one["step"] > 1 and draw(st.integers(0, 5)) == 0:
-            if any(two["event"] == "control" and two["step"] == one["step"] - 1 for two in records):
-                found.append({"event": "eval", "step": one["step"] - 1, "name": "late", "metrics": {}})
+        before = any(two["event"] == "control" and two["step"] == one["step"] - 1 for two in records if "step" in one)
+        if one["event"] == "rng" and before and draw(st.integers(0, 5)) == 0:
+            found.append({"event": "eval", "step": one["step"] - 1, "name": "late", "metrics": {}})
     return found
 
 
@@ -158,12 +158,13 @@ def test_a_run_that_was_cut_anywhere_and_any_number_of_times_is_the_whole_run(
         saved = data.draw(st.integers(origin + 1, steps), label="the checkpoint that is gone on from")
         lost = data.draw(st.integers(0, 3), label="steps after it that are lost") if saved < steps else 0
         own = resumed(origin, saved + lost - origin, micros) if origin else run(saved + lost, micros)
-        own = [one | {"digest": digest("lost")} if one.get("step", 0) > saved and "digest" in one else one for one in own]
+        other = {"digest": digest("lost")}
+        own = [one | other if one.get("step", 0) > saved and "digest" in one else one for one in own]
         course.segments.append(own)
         course.new_file.append(data.draw(st.booleans()))
         course.torn.append(data.draw(st.integers(0, 30)))
         origin = saved
-    found = compare(read_run([written(folder / "whole.jsonl", run(steps, micros))]), read_run(files(folder, "b", course)))
+    found = compare(written(folder / "whole.jsonl", run(steps, micros)), read_run(files(folder, "b", course)))
     assert (found.level, found.steps, found.only_a, found.only_b) == ("bitwise", steps, 0, 0)
     assert (found.seen_twice, found.never_seen, found.one_sided) == (0, 0, ())
 
