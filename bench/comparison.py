@@ -1,6 +1,7 @@
 """The comparison of two traces of 1,000,000 records each: equal ones, and ones that part early; a tenth of it beside.
 
-The traces are synthetic, with the fields that the recorder writes at level 1; each comparison has a process of its own.
+The traces are synthetic, with the fields that the recorder writes at level 1; each comparison has a process of its own,
+and its speed is that of the one core that it takes: seconds are processor time, system calls included.
 """
 
 import json
@@ -125,9 +126,9 @@ EVENTS = tuple(line.split('"')[3] for line in LINES)
 def measure(a: Path, b: Path) -> dict[str, float]:
     from app.traces.comparison import compare
 
-    began = time.perf_counter()
+    began = time.process_time()
     found = compare(a, b)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     status = Path(f"/proc/{os.getpid()}/status").read_text()
     peak = int(status.split("VmHWM:")[1].split()[0]) * 1024
     return {"seconds": seconds, "records": found.records, "peak": peak}

@@ -387,7 +387,7 @@ def _met(
 
 def _under_way(step: Step) -> bool:
     """Whether more is there than the state that a resume loaded."""
-    return any(part.lines for part in step.parts.values())
+    return any([part.lines for part in step.parts.values()])
 
 
 def _batches(step: Step) -> list[bytes]:

@@ -80,7 +80,8 @@ class Records:
 def read_step(step: Step, lines: Mapping[int, Iterable[bytes]] | None = None) -> Records:
     """All of it, or of what precedes a resume only these lines of each rank."""
     own = {rank: part.lines for rank, part in step.parts.items()} if lines is None else lines
-    return Records(by=_by_key(own), after=_by_key({rank: part.after for rank, part in step.parts.items()}))
+    after = {rank: part.after for rank, part in step.parts.items() if part.after}
+    return Records(by=_by_key(own), after=_by_key(after) if after else {})
 
 
 class Told(NamedTuple):
