@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from bench import browser as browsers
+from bench.comparison import comparison
 from bench.experiments import DEFAULTS, LIMITS, percentile
 from bench.load import load
 from bench.pages import pages
@@ -61,3 +62,9 @@ def test_a_missed_goal_is_said_first() -> None:
 def test_lines_of_the_readme_that_say_the_same_are_renewed() -> None:
     before = "a\n| bread | ≤ 1 day | 1 day | met |\n| wine |  | 1 l |  |\n"
     assert renewed(before, ROWS) == "a\n| bread | ≤ 1 day | 2 days | **missed** |\n| wine |  | 1 l |  |\n"
+
+
+def test_a_short_comparison_is_measured() -> None:
+    rows = comparison(steps=200)
+    assert [row.what.split(" records a side, ")[0] for row in rows] == ["comparison of 2,000"] * 6
+    assert {row.goal for row in rows} == {"≥ 150,000 records/s a side", "≤ 150 MB"}
