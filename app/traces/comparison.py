@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from app.errors import Incomparable
 from app.numerals import plain
+from app.traces.alignment import aligned
 from app.traces.conclusion import Conclusion, Rule, conclude
 from app.traces.hints import Evidence, Hint, hints, rates
 from app.traces.lines import Watch
@@ -132,6 +133,7 @@ def compare(
     for what is no trace, Incomparable where nothing can be compared.
     """
     ours, theirs = _read(a), _read(b)
+    theirs = aligned(ours, theirs)
     declared = tolerances or {}
     floor = None if noise is None else _Walk(ours, _read(noise), declared).done(None, None, watch)
     decided = None if rule is None else conclude(rule, [ours, *seeds[0]], [theirs, *seeds[1]])
@@ -199,7 +201,7 @@ class _Walk:
         self.records += sum(len(part.lines) + len(part.after) for part in b.parts.values())
         if a == b:
             for part in a.parts.values():
-                self._same(part.events())
+                self._same(a.number, part.events())
             self.before = "weights" in self.levels
             self.rates_part = False
             self.witness.equal(a)
@@ -225,7 +227,7 @@ class _Walk:
         settled = self._settled()
         told = {rank: told_apart(part, b.parts[rank], settled) for rank, part in a.parts.items()}
         for one in told.values():
-            self._same(one.same)
+            self._same(a.number, one.same)
         ours, theirs = {rank: one.a for rank, one in told.items()}, {rank: one.b for rank, one in told.items()}
         ended = any("weights" in one.same for one in told.values())
         self._unlike(a, b, read_step(a, ours), read_step(b, theirs), self.apart - {"weights"}, ended)
@@ -258,14 +260,18 @@ class _Walk:
                 if key[0] in LEVELS and key[1:4] not in missing:
                     self.one_sided.setdefault((key[0], side), number)
 
-    def _same(self, lines: Mapping[str, Sequence[bytes]]) -> None:
+    def _same(self, number: int, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Lines that are the same bytes on both sides, by event."""
         self.has_ids = self.has_ids or any(b'"ids"' in line for line in lines.get("batch", ()))
         for event in lines.keys() & LEVELS.keys() - self.levels.keys():
             if any(_tells(event, line) for line in lines[event]):
                 self.levels[event] = "bitwise"
-                if event == "weights":
-                    self.levels.setdefault("update", "bitwise")
+        if (
+            number > 0
+            and "update" not in self.levels
+            and any(_tells("weights", one) for one in lines.get("weights", ()))
+        ):
+            self.levels["update"] = "bitwise"  # weights that are equal after every step: so were the steps
 
     def _found(self, found: list[Found], a: Records, b: Records, number: int, ended: bool) -> None:
         found = [*found, *self._update(found, number)]

@@ -3,8 +3,9 @@
 What a resume took back (steps after the one it goes on from) is left out, and so is everything before a new start.
 """
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, count, groupby, islice, takewhile
 from operator import attrgetter
 from pathlib import Path
@@ -64,6 +65,10 @@ class Span:
     """Steps beyond it were taken back by a later resume."""
     resumed: int | None
     """The step that it goes on from."""
+    resume: Record | None = None
+    """The line that says so."""
+    shift: int = 0
+    """What is added to the steps of its lines."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,6 @@ class Run:
     ranks: dict[int, tuple[Span, ...]]
     heads: tuple[Record, ...]
     """The `trace` lines."""
-    resumes: tuple[Record, ...]
     environment: Record
     model: Record
     torn: tuple[str, ...]
@@ -80,6 +84,12 @@ class Run:
     @property
     def world(self) -> int:
         return max(int(head["world"]) for head in self.heads)
+
+    @property
+    def resumes(self) -> tuple[Record, ...]:
+        """Of all ranks, each with the step that it goes on from."""
+        every = [span for spans in self.ranks.values() for span in spans]
+        return tuple(span.resume | {"step": span.resumed} for span in every if span.resume is not None)
 
     def steps(self, watch: Watch | None = None) -> Iterator[Step]:
         """Each step once, ascending; all ranks that have it together."""
@@ -133,7 +143,6 @@ def _run(every: Sequence[Turn]) -> Run:
     return Run(
         ranks={rank: tuple(_spans(own)) for rank, own in sorted(ranks.items())},
         heads=tuple(turn.record for turn in every if turn.event == "trace"),
-        resumes=tuple(turn.record for turn in every if turn.event == "resume"),
         environment=first["env"],
         model=first["model"],
         torn=tuple(f"{turn.path}:{turn.line}" for turn in every if turn.event == "torn"),
@@ -155,26 +164,32 @@ def _begins(every: Sequence[Turn], at: int) -> bool:
 
 def _spans(every: Sequence[Turn]) -> list[Span]:
     """Where the lines of one rank's run stand."""
-    pieces: list[tuple[Path, int, int, int | None]] = []  # path, first line, end, step that it goes on from
+    pieces: list[Span] = []
     start = 0  # the piece that the run begins with
     for path, group in groupby(every, attrgetter("path")):
         own = list(group)
-        open_at: tuple[int, int | None] | None = None
+        open_at: Turn | None = None
         for i, turn in enumerate(own):
             if turn.event not in ("trace", "resume", "torn", "end"):
                 continue
             if open_at is not None:
-                pieces.append((path, open_at[0], turn.line, open_at[1]))
+                resume = open_at.record if open_at.event == "resume" else None
+                step = resume["step"] if resume is not None else None
+                pieces.append(Span(path, open_at.line + 1, turn.line, None, step, resume))
                 open_at = None
             if turn.event == "resume":
-                open_at = (turn.line + 1, turn.record["step"])
+                open_at = turn
             elif turn.event == "trace" and _begins(own, i):
                 start = len(pieces)
-                open_at = (turn.line + 1, None)
-    kept = pieces[start:]
-    later = accumulate((step for *_, step in reversed(kept)), _lower)
-    cuts = [*reversed([None, *islice(later, len(kept) - 1)])] if kept else []
-    return [Span(path, first, end, cut, step) for (path, first, end, step), cut in zip(kept, cuts, strict=True)]
+                open_at = turn
+    return cut_back(pieces[start:])
+
+
+def cut_back(spans: Sequence[Span]) -> list[Span]:
+    """Each without the steps that a later one takes back."""
+    later = accumulate((span.resumed for span in reversed(spans)), _lower)
+    cuts = [*reversed([None, *islice(later, len(spans) - 1)])] if spans else []
+    return [replace(span, cut=cut) for span, cut in zip(spans, cuts, strict=True)]
 
 
 def _lower(one: int | None, other: int | None) -> int | None:
@@ -232,11 +247,21 @@ def _kept(spans: Sequence[Span], watch: Watch | None) -> Iterator[tuple[Span, in
             end = first + len(every)
             for span in own:
                 if piece := every[max(span.first - first, 0) : max(span.end - first, 0)]:
+                    piece = [_shifted(line, span.shift) for line in piece] if span.shift else piece
                     yield span, max(span.first, first), piece, len(block) * len(piece) // len(every)
             own = [span for span in own if span.end > end]
             if not own:
                 break
             first = end
+
+
+def _shifted(line: bytes, by: int) -> bytes:
+    """The line as that of a later step."""
+    head = HEAD.match(line)
+    if head is not None:
+        return b"%b%d%b" % (line[: head.start(2)], int(head[2]) + by, line[head.end(2) :])
+    record, step = parsed(line), _step(line)
+    return line if record is None or step is None else json.dumps(record | {"step": step + by}).encode()
 
 
 def _step(line: bytes) -> int | None:

@@ -4,8 +4,12 @@ A line is a JSON object with a key `event`. What was not recorded is absent, nev
 strings, so that no bit is lost on the way.
 """
 
+import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from app.traces.examples import TRACES, path
 
 VERSION = 1
 """Raised when a reader of the old lines would misread the new ones. New optional fields do not raise it."""
@@ -409,6 +413,7 @@ def json_schema() -> Json:
     """JSON Schema (2020-12) of one line."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:perennial:trace:{VERSION}",
         "title": "A line of a trace",
         "version": VERSION,
         "type": "object",
@@ -423,9 +428,11 @@ def prose() -> str:
 
 
 def _line(event: Event) -> Json:
+    example = _examples().get(event.name)
     return {
         "title": event.name,
         "description": event.meaning,
+        **({"examples": [example]} if example is not None else {}),
         "properties": {
             "event": {"const": event.name},
             **{field.name: field.kind | {"description": field.meaning} for field in event.fields},
@@ -433,6 +440,17 @@ def _line(event: Event) -> Json:
         "required": ["event", *(field.name for field in event.fields if field.needed)],
         "additionalProperties": False,
     }
+
+
+@cache
+def _examples() -> dict[str, Json]:
+    """The first line of each event in the traces that come with the program."""
+    found: dict[str, Json] = {}
+    for name in TRACES:
+        for line in path(name).read_text(encoding="ascii").splitlines():
+            record = json.loads(line)
+            found.setdefault(record["event"], record)
+    return found
 
 
 def _section(event: Event) -> list[str]:

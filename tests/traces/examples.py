@@ -57,6 +57,11 @@ def train(path: Path, lost: str | None = None, checkpoint: State | None = None) 
         optimizer.step()
         optimizer.zero_grad()
         scheduler.step()
+        if step + 1 in (SAVED, STEPS):
+            with trace.evaluation("valid", count=len(inputs)) as found, torch.no_grad():
+                model.eval()
+                found["loss"] = (model(inputs) - targets).square().mean()
+                model.train()
         if step + 1 == SAVED and checkpoint is None:
             live = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
             saved = copy.deepcopy({name: one.state_dict() for name, one in live.items()})

@@ -1,6 +1,7 @@
 """Runs in several files, segments and ranks are the run that their description says, word by word."""
 
 import json
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from app.errors import Incomparable, Unreadable
 from app.traces.comparison import compare
 from app.traces.run import Run, read_run
-from tests.traces.written import Record, digest, resumed, run, state, step, trace, written
+from tests.traces.written import Record, digest, ids_of, resumed, run, state, step, trace, written
 
 Steps = dict[int, dict[int, tuple[list[Record], list[Record]]]]
 """By number and rank: the records, and those after a resume from this step."""
@@ -39,6 +40,56 @@ def spliced(segments: Iterable[Sequence[Record]]) -> Iterator[tuple[int, bool, R
     for number, after, one in kept:
         reached = max(reached, number)
         yield reached, after, one
+
+
+def lost_count(records: list[Record], done: int) -> list[Record]:
+    """A segment of an optimizer that cannot say how many steps were done: it counts from none again."""
+
+    def counted(one: Record) -> Record:
+        if one["event"] == "resume":
+            return one | {"step": 0, "from": "unknown"}
+        return one | ({"step": one["step"] - done} if one.get("step", 0) >= done else {})
+
+    return [*map(counted, records)]
+
+
+@given(st.integers(1, 5), st.integers(1, 2), st.booleans())
+def test_a_resume_that_cannot_count_is_aligned_by_its_samples(done: int, micros: int, twice: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = [run(done + 1, micros), lost_count(resumed(done, 6 - done, micros), done)]
+        if twice:
+            files.append(lost_count(resumed(done + 1, 5 - done, micros), done + 1))
+        paths = [written(folder / f"{i}.jsonl", one) for i, one in enumerate(files)]
+        found = compare(written(folder / "a.jsonl", run(6, micros)), paths)
+        assert (found.level, found.steps, found.only_a, found.seen_twice, found.never_seen) == ("bitwise", 6, 0, 0, 0)
+        goes_on = 1 + (twice and done < 5)  # a segment without a batch cannot be placed, and is left out
+        assert [one["step"] for one in found.resumes] == [done, done + 1][:goes_on]
+        alone = compare(written(folder / "a.jsonl", run(6, micros)), paths[1])
+        assert (alone.level, alone.steps) == ("bitwise", 6 - done)
+
+
+def test_a_batch_that_comes_again_is_found_in_its_epoch(tmp_path: Path) -> None:
+    def epochs(records: list[Record]) -> list[Record]:
+        """Steps 1 to 3 and 4 to 6 have the same samples."""
+        return [
+            one | {"epoch": (n - 1) // 3, "ids": ids_of((n - 1) % 3 + 1, 1, 1), "order": digest(("e", (n - 1) % 3))}
+            if one["event"] == "batch" and (n := one["step"])
+            else one
+            for one in records
+        ]
+
+    a = written(tmp_path / "a.jsonl", epochs(run(6)))
+    b = written(tmp_path / "b.jsonl", lost_count(epochs(resumed(4, 2)), 4))
+    assert (compare(a, b).level, compare(a, b).steps) == ("bitwise", 2)
+
+
+def test_samples_that_the_other_run_never_had_align_nothing(tmp_path: Path) -> None:
+    other = [one | ({"order": digest("?"), "ids": [99]} if one["event"] == "batch" else {}) for one in resumed(4, 2)]
+    a, b = written(tmp_path / "a.jsonl", run(6)), written(tmp_path / "b.jsonl", lost_count(other, 4))
+    found = compare(a, b)
+    assert found.resumes[0]["step"] == 0
+    assert found.level == "different"
 
 
 def twin(ranks: dict[int, list[list[Record]]]) -> Steps:

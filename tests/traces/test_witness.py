@@ -7,7 +7,7 @@ import pytest
 
 from app.traces.comparison import compare
 from app.traces.witness import AROUND, POINTS, Pair, Place
-from tests.traces.written import Record, changed, digest, run, written
+from tests.traces.written import Record, changed, digest, resumed, run, written
 
 
 def losses(steps: int, values: dict[int, float] | None = None) -> list[Record]:
@@ -106,3 +106,14 @@ def test_what_one_side_alone_recorded_is_told(tmp_path: Path) -> None:
     assert found.level == "bitwise"
     assert [(one.stage, one.side, one.first_step) for one in found.one_sided] == [("eval", "b", 2)]
     assert isinstance(found.last_equal, Pair | None)
+
+
+def test_an_update_is_claimed_only_where_one_was_made(tmp_path: Path) -> None:
+    def told(a: list[Record], b: list[Record]) -> str:
+        stages = compare(*files(tmp_path, a, b)).stages
+        return next(one.level for one in stages if one.stage == "update")
+
+    begun = [one for one in run(3) if one["event"] != "weights" or one["step"] == 0]
+    assert told(begun, begun) == "not_recorded"
+    assert told(run(6), resumed(3, 3)) == "bitwise"
+    assert told(run(3), changed(run(3), "weights", 2, digest=digest(9))) == "different"
