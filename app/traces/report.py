@@ -57,7 +57,7 @@ def _remarks(found: Comparison) -> list[str]:
         horizon = found.first_difference.optimizer_step
         said.append(f"past step {horizon} closeness says little: from there the runs go their own ways")
     if any(one.level == "close" for one in found.stages):
-        said.append("close is judged by recorded values and norms; norms do not see a permutation")
+        said.append("close is judged by values and norms, which do not see a permutation; sketches (level 3) do")
     if found.noise is not None:
         parted = found.noise.first_difference
         said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {place(parted)}"))

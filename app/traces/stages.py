@@ -144,6 +144,15 @@ def number_of(record: Record, name: str) -> float | None:
         return None
 
 
+def numbers_of(record: Record, name: str) -> list[float]:
+    """A list of floats of a record; empty where there is none, or one that holds anything else."""
+    values = record.get(name)
+    each = values if isinstance(values, list) else []
+    numbers = [number_of({name: value}, name) for value in each]
+    known = [number for number in numbers if number is not None and math.isfinite(number)]
+    return known if len(known) == len(each) else []
+
+
 def worse(one: Level, other: Level) -> Level:
     return one if RANK[one] >= RANK[other] else other
 
@@ -193,10 +202,28 @@ def _each(a: dict[Key, Record], b: dict[Key, Record], phase: int, tolerances: To
             part = -1
         if event == "rng" and "micro" not in theirs:
             part = {"eval_start": -1, "eval_end": 1}.get(str(theirs.get("at")), 0)
-        level = LEVELS[event](ours, theirs, tolerances.get(stage))
+        tolerance = tolerances.get(stage)
+        level = LEVELS[event](ours, theirs, tolerance)
+        if level == "close" and tolerance is not None and _far(key, a, b, tolerance):
+            level = "different"
         late = part != 0 or event in ("control", "update", "weights", "optimizer", "side", "eval")
         if level is not None:
             yield Found(stage, key[1], key[2] * (not late), key[3], phase or int(late), part, level, ours, theirs)
+
+
+def _far(key: Key, a: dict[Key, Record], b: dict[Key, Record], tolerance: tuple[float, float]) -> bool:
+    """Whether sketches show what norms cannot: that the values themselves are further apart than is declared.
+
+    Beyond three standard errors of the estimate, of √(2/length) each.
+    """
+    of = {"weights": "weights", "grad": "clipped"}.get(key[0], "")
+    at: Key = ("sketch", key[1], 0, key[3], of)
+    ours, theirs = (numbers_of(side.get(at, {}), "sketch") for side in (a, b))
+    if not ours or len(ours) != len(theirs) or (of == "clipped" and key[4] != "clipped"):
+        return False
+    relative, absolute = tolerance
+    allowed = absolute + relative * math.hypot(*theirs)
+    return math.dist(ours, theirs) * (1 - 3 * math.sqrt(2 / len(ours))) > allowed
 
 
 def _scales_apart(key: Key, ours: Record, theirs: Record, a: dict[Key, Record], b: dict[Key, Record]) -> bool:

@@ -7,11 +7,10 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.traces.record import Record, event_of, parsed
 from app.traces.run import Step
-from app.traces.stages import LEVELS, Found, Records, mapping, number_of
+from app.traces.stages import LEVELS, Found, Records, mapping, number_of, numbers_of
 
 POINTS = 512
 """Steps of a curve; twice as many are halved."""
@@ -173,7 +172,7 @@ class Witness:
             self.parameters[of] = Parameters(of, number, bool(a.get("complete") and b.get("complete")), each)
 
     def _measure(self, number: int, a: Record, b: Record) -> None:
-        ours, theirs = _numbers(a.get("sketch")), _numbers(b.get("sketch"))
+        ours, theirs = numbers_of(a, "sketch"), numbers_of(b, "sketch")
         if len(self.distances) >= POINTS or not ours or len(ours) != len(theirs):
             return
         apart, length = math.dist(ours, theirs), math.hypot(*ours)
@@ -204,9 +203,3 @@ def _parameters(a: Record, b: Record) -> Iterator[Parameter]:
         if name in others:
             norms = (number_of(mapping(side, "norms"), name) for side in (a, b))
             yield Parameter(name, digests[name] == others[name], *norms)
-
-
-def _numbers(values: Any) -> list[float]:
-    each = values if isinstance(values, list) else []
-    numbers = [number_of({"": value}, "") for value in each]
-    return [number for number in numbers if number is not None and math.isfinite(number)]

@@ -356,8 +356,8 @@ def _unclaimed(found: Comparison) -> list[Text]:
     if any(stage.level == "close" for stage in found.stages):
         said.append(
             Text(
-                "Close is judged by recorded values and norms; norms do not see a permutation.",
-                "“在容差之内”依据记录的数值与范数判断；范数看不出元素互换位置。",
+                "Close is judged by recorded values and norms, which do not see a permutation; sketches (level 3) do.",
+                "“在容差之内”依据记录的数值与范数判断，它们看不出元素互换位置；级别 3 的草图看得出。",
             )
         )
     if found.first_difference is not None:

@@ -121,6 +121,16 @@ def test_a_declared_tolerance_makes_it_close(tmp_path: Path, relative: float, ex
     assert told(tmp_path, run(3), b, tolerances={"loss": (relative, 0.0)}).level == expected
 
 
+@pytest.mark.parametrize(("far", "expected"), [(1e-5, "close"), (0.5, "different")])
+def test_a_sketch_sees_a_permutation_that_norms_do_not(tmp_path: Path, far: float, expected: str) -> None:
+    def sketched(records: list[Record], *values: float) -> list[Record]:
+        numbers = [one.hex() for one in values] + [(0.0).hex()] * 254
+        return [*records, {"event": "sketch", "step": 3, "of": "weights", "sketch": numbers, "values": {}}]
+
+    a, b = sketched(run(3), 1.0, 2.0), sketched(parted(run(3), "weights", 3), 1.0, 2.0 + far)  # the norms are equal
+    assert level(told(tmp_path, a, b, tolerances={"weights": (1e-3, 0.0)}), "weights") == expected
+
+
 def test_nothing_is_close_to_what_is_not_a_number(tmp_path: Path) -> None:
     b = changed(run(3), "loss", 2, loss="nan")
     assert told(tmp_path, run(3), b, tolerances={"loss": (1.0, 1.0)}).level == "different"
