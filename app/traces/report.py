@@ -2,6 +2,7 @@
 
 import textwrap
 
+from app.traces.advice import advice
 from app.traces.comparison import Comparison
 from app.traces.witness import Parameters, Place
 
@@ -10,7 +11,9 @@ WIDTH = 88
 
 def report(found: Comparison) -> str:
     """In English, as all that the command says."""
-    return "\n".join([*_verdict(found), "", *_ladder(found), *_concluded(found), *_remarks(found), *_hinted(found)])
+    return "\n".join(
+        [*_verdict(found), "", *_ladder(found), *_concluded(found), *_remarks(found), *_hinted(found), *_next(found)]
+    )
 
 
 def place(first: Place) -> str:
@@ -71,6 +74,11 @@ def _remarks(found: Comparison) -> list[str]:
     ]
     said += [f"torn line: {where}" for where in found.torn]
     return ["", *said]
+
+
+def _next(found: Comparison) -> list[str]:
+    sentences = [textwrap.fill(f"- {one.en}", WIDTH, subsequent_indent="  ") for one in advice(found)]
+    return ["", "to record next:", *sentences] if sentences else []
 
 
 def _apart(tensors: Parameters) -> str:

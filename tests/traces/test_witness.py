@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.traces.advice import advice
 from app.traces.comparison import compare
 from app.traces.witness import AROUND, POINTS, Pair, Place
 from tests.traces.written import Record, changed, digest, resumed, run, written
@@ -117,3 +118,17 @@ def test_an_update_is_claimed_only_where_one_was_made(tmp_path: Path) -> None:
     assert told(begun, begun) == "not_recorded"
     assert told(run(6), resumed(3, 3)) == "bitwise"
     assert told(run(3), changed(run(3), "weights", 2, digest=digest(9))) == "different"
+
+
+def test_what_to_record_next_follows_from_what_was_not(tmp_path: Path) -> None:
+    whole = run(3)
+    assert advice(compare(*files(tmp_path, whole, whole))) == ()
+    bare = [one for one in whole if one["event"] in ("trace", "env", "model", "forward", "grad", "control")]
+    (said,) = advice(compare(*files(tmp_path, bare, bare)))[:1]
+    assert "`trace.batch(ids, inputs)`" in said.en and "`trace.batch(ids, inputs)`" in said.zh
+    told = [one.en for one in advice(compare(*files(tmp_path, whole, changed(whole, "weights", 2, digest=digest(9)))))]
+    assert any("level 2 up to step 2" in one for one in told)
+    named_too = [
+        named(one, 2, {"w": i}) for i, one in enumerate((whole, changed(whole, "weights", 2, digest=digest(9))))
+    ]
+    assert not any("level 2" in one.en for one in advice(compare(*files(tmp_path, *named_too))))
