@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.traces.comparison import _batches, _Walk, compare
+from app.traces.comparison import _comparison, compare
 from app.traces.run import Step, read_run
 from app.traces.stages import Key, Records, Tolerances
+from app.traces.walk import Walk, _batches
 from tests.traces.written import Record, digest, resumed, run, trace, written
 
 CHANGED = ("batch", "rng", "forward", "loss", "grad", "control", "update", "weights", "optimizer", "side", "eval")
@@ -18,7 +19,7 @@ LEFT_OUT = ("rng", "forward", "loss", "update", "side", "eval", "parameters")
 TOLERANCES: tuple[Tolerances, ...] = ({}, {"loss": (1e-3, 0.0), "forward": (1e-3, 0.0), "grad": (1.0, 0.0)})
 
 
-class EveryLine(_Walk):
+class EveryLine(Walk):
     """Parses all lines of all steps, those that are the same bytes too."""
 
     def _step(self, a: Step, b: Step) -> None:
@@ -132,7 +133,10 @@ def test_skipping_what_is_settled_changes_no_answer(
         written(folder / "b.r1.jsonl", [trace(1, 2), *other[1:]])
         a, b = [*a, folder / "a.r1.jsonl"], [*b, folder / "b.r1.jsonl"]
     ours, others = read_run(a), read_run(b)
-    found, expected = compare(ours, others, tolerances), EveryLine(ours, others, tolerances).done(None, None, None)
+    found, expected = (
+        compare(ours, others, tolerances),
+        _comparison(EveryLine(ours, others, tolerances).go(None), None, None),
+    )
     assert unlike(found.json(), expected.json()) == {}
 
 
