@@ -4,16 +4,19 @@ import textwrap
 
 from app.traces.advice import advice
 from app.traces.comparison import Comparison
+from app.traces.stages import number_of
 from app.traces.witness import Parameters, Place
 
 WIDTH = 88
+LONGEST = 24
+"""Characters of a value."""
 
 
 def report(found: Comparison) -> str:
     """In English, as all that the command says."""
-    return "\n".join(
-        [*_verdict(found), "", *_ladder(found), *_concluded(found), *_remarks(found), *_hinted(found), *_next(found)]
-    )
+    parts = (_verdict, _ladder, _concluded, _remarks, _hinted, _next)
+    lines = [line for part in parts for line in part(found)]
+    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") if line else "" for line in lines)
 
 
 def place(first: Place) -> str:
@@ -22,10 +25,24 @@ def place(first: Place) -> str:
 
 
 def _verdict(found: Comparison) -> list[str]:
-    if found.first_difference is None:
+    first = found.first_difference
+    if first is None:
         said = "nothing to compare was recorded" if found.level == "not_recorded" else "the runs are bitwise equal"
         return [f"{said} in the {found.steps} steps that both have"]
-    return [f"level: {found.level}", f"first difference: {place(found.first_difference)}"]
+    lines = [f"level: {found.level}", f"first difference: {place(first)}"]
+    if found.first_unequal is not None:
+        a, b = found.first_unequal.a, found.first_unequal.b
+        unlike = sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+        lines += [f"  {name}: {_short(a.get(name))} in A, {_short(b.get(name))} in B" for name in unlike]
+    if found.last_equal is not None:
+        lines.append(f"last that is equal: {place(found.last_equal.place)}")
+    return lines
+
+
+def _short(value: object) -> str:
+    number = number_of({"": value}, "") if isinstance(value, str) and "0x" in value else None
+    text = str(value) if number is None else repr(number)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _ladder(found: Comparison) -> list[str]:
@@ -35,7 +52,7 @@ def _ladder(found: Comparison) -> list[str]:
         if one.level != "not_recorded"
     ]
     missing = ", ".join(found.not_recorded)
-    return [*rows, *([f"not recorded, so nothing is said of it: {missing}"] if missing else [])]
+    return ["", *rows, *([f"not recorded, so nothing is said of it: {missing}"] if missing else [])]
 
 
 def _concluded(found: Comparison) -> list[str]:
@@ -77,7 +94,7 @@ def _remarks(found: Comparison) -> list[str]:
 
 
 def _next(found: Comparison) -> list[str]:
-    sentences = [textwrap.fill(f"- {one.en}", WIDTH, subsequent_indent="  ") for one in advice(found)]
+    sentences = [f"- {one.en}" for one in advice(found)]
     return ["", "to record next:", *sentences] if sentences else []
 
 
@@ -90,4 +107,4 @@ def _hinted(found: Comparison) -> list[str]:
     if not found.hints:
         return []
     texts = [(f"- {hint.text.en}", f"  next: {hint.next.en}") for hint in found.hints]
-    return ["", "hints:", *(textwrap.fill(text, WIDTH, subsequent_indent="  ") for both in texts for text in both)]
+    return ["", "hints:", *(text for both in texts for text in both)]
