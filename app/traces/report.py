@@ -32,7 +32,8 @@ def _verdict(found: Comparison) -> list[str]:
     lines = [f"level: {found.level}", f"first difference: {place(first)}"]
     if found.first_unequal is not None:
         a, b = found.first_unequal.a, found.first_unequal.b
-        unlike = sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+        plain = sorted(name for name in a.keys() | b.keys() if not isinstance(a.get(name, b.get(name)), dict))
+        unlike = [name for name in plain if a.get(name) != b.get(name)]
         lines += [f"  {name}: {_short(a.get(name))} in A, {_short(b.get(name))} in B" for name in unlike]
     if found.last_equal is not None:
         lines.append(f"last that is equal: {place(found.last_equal.place)}")
@@ -40,6 +41,10 @@ def _verdict(found: Comparison) -> list[str]:
 
 
 def _short(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, list):
+        value = f"[{', '.join(map(_short, value))}]"
     number = number_of({"": value}, "") if isinstance(value, str) and "0x" in value else None
     text = str(value) if number is None else repr(number)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
