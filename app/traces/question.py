@@ -1,5 +1,6 @@
 """What is asked of traces, out of its texts; and the answer, out of their files."""
 
+import contextlib
 import math
 import os
 import unicodedata
@@ -107,7 +108,8 @@ def answer_aside(
         def watch(more: int) -> None:
             nonlocal read
             read += more
-            os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
+            with contextlib.suppress(OSError):  # a full disk costs this news, not the comparison
+                os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
 
         try:
             return answer(a, b, noise, question, watch, limit)

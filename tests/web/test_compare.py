@@ -1,27 +1,32 @@
 """Two traces compared over HTTP: the page, its report, the examples, and the same for programs."""
 
+import asyncio
 import contextlib
 import gzip
 import json
 import multiprocessing
 import os
+import resource
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import httpx
 import jsonschema_rs
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from app.language import LANGUAGES
 from app.traces import examples
 from app.traces.hints import NOISY, TABLE
 from app.traces.question import READ, answer
 from app.web.compare_views import CONCEPTS
+from app.web.uploads import Stalled, received
 from tests.conftest import served
 from tests.traces.written import Record, changed, environment, model, run, step, trace
 from tests.web.visits import ARTICLE, Page, garden
@@ -192,6 +197,55 @@ def test_a_form_without_end_or_with_parts_without_number_is_refused(site: TestCl
     assert site.post("/api/compare", content=head * 400 + b"--x--\r\n", headers=kind).status_code == 400
     long = head.replace(b"1\r\n", b"1" * 10_000 + b"\r\n") + b"--x--\r\n"
     assert site.post("/api/compare", content=long, headers=kind).status_code == 400
+
+
+def test_what_is_wrong_with_a_form_is_said_in_the_language_that_was_asked_for(site: TestClient) -> None:
+    kind = {"Content-Type": "multipart/form-data; boundary=x", "Accept-Language": "zh"}
+    told = site.post("/api/compare", content=b"--x\r\nName: c\r\n\r\n1\r\n--x--\r\n", headers=kind)
+    assert told.json()["problems"] == [{"parameter": "form", "given": "", "message": "有一个部分没有名字"}]
+    told = site.post("/api/compare", content=b"something else", headers=kind)
+    assert told.json()["problems"][0]["message"].startswith("无法读懂其中的各部分：")
+
+
+@pytest.mark.parametrize("address", ["/api/compare", "/en/compare"])
+def test_a_disk_without_room_is_said(
+    site: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """A folder that is not there is refused as a full one is."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    told = site.post(address, files=parts(), headers={"Accept-Language": "zh"})
+    assert told.status_code == 503
+    assert ("服务器此刻放不下这些文件" if "api" in address else "There is no room here for these files") in told.text
+
+
+def test_a_disk_that_fills_while_files_arrive_is_said(site: TestClient) -> None:
+    """The system refuses a process files beyond its limit as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, before[1]))
+    try:
+        told = site.post("/api/compare", files=parts())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (told.status_code, told.json()["error"]) == (503, "no_room")
+    assert site.post("/api/compare", files=parts()).status_code == 200
+
+
+async def stalls(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+    await asyncio.sleep(60)
+
+
+def test_a_sender_that_stops_in_the_middle_gives_its_place_back(tmp_path: Path) -> None:
+    body = stalls(b'--x\r\nContent-Disposition: form-data; name="a"; filename="a"\r\n\r\n', b"one", b"two")
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": await anext(body), "more_body": True}
+
+    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+    request = Request({"type": "http", "method": "POST", "headers": headers}, receive)
+    with pytest.raises(Stalled):
+        asyncio.run(received(request, tmp_path, ["a"], patience=0.05))
 
 
 def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None:
