@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ from app.web.words import Words
 
 FILES = ("a", "b", "noise")
 TEXTS = ("require", "tolerance", "rule")
+BETWEEN = re.compile(r"(?<![,，=])\s+(?![,，=])")
+"""Between two tolerances; a space may also stand within one."""
 TICK = 0.2
 """Seconds between two lines that say how far a comparison is."""
 MISSING = Text("choose the trace of this run", "请选择这次运行的轨迹文件")
@@ -191,7 +194,7 @@ def asked(upload: Upload) -> Question:
     problems = [Problem(name, "", UNKNOWN) for name in upload.texts if name not in TEXTS]
     problems += [Problem(name, "", MISSING) for name in ("a", "b") if not upload.files[name]]
     texts = {name: [text for text in upload.texts.get(name, []) if text.strip()] for name in TEXTS}
-    tolerances = [line for text in texts["tolerance"] for line in text.split()]
+    tolerances = [one for text in texts["tolerance"] for one in BETWEEN.split(text.strip())]
     require, rule = (texts[name][-1].strip() if texts[name] else "" for name in ("require", "rule"))
     try:
         question = read_question(require or "bitwise", tolerances, rule)

@@ -83,6 +83,8 @@ def test_programs_and_the_command_get_the_same_json(site: TestClient) -> None:
         "stages": told.json()["stages"], "level": told.json()["level"]
     } == {**told.json(), "tolerances": 0, "require": 0}  # fmt: skip
     assert told.json()["tolerances"] == {"loss": [0.1, 0.0], "grad": [0.5, 0.0]}
+    spaced = site.post("/api/compare", files=parts(), data={"tolerance": " loss = 0.1， 0  grad=0.5 ,0 "})
+    assert spaced.json()["tolerances"] == told.json()["tolerances"]
     described = site.get("/api/openapi.json").json()
     schema = described["paths"]["/api/compare"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
     jsonschema_rs.validate(schema, told.json())
@@ -172,6 +174,11 @@ def test_runs_that_have_nothing_in_common_are_refused(site: TestClient) -> None:
         (parts(), {"require": "close"}, ["tolerance"]),
         (parts(), {"tolerance": "rng=1,1"}, ["tolerance"]),
         (parts(), {"rule": "A wins", "colour": "red"}, ["colour", "rule"]),
+        (
+            parts()[:1],
+            {"tolerance": "x=1,1 loss=1,1 loss=2,2 grad=inf,0", "rule": "A wins", "require": "nearly"},
+            ["b", "require", "tolerance", "tolerance", "tolerance", "rule"],
+        ),
     ],
 )
 def test_every_field_that_cannot_be_used_is_listed(
