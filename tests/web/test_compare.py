@@ -97,6 +97,8 @@ def test_files_of_a_resumed_run_are_spliced_and_noise_is_heard(site: TestClient)
     sent: Parts = [("a", ("a.jsonl", packed(run(5)))), ("b", ("1.jsonl", first)), ("b", ("2.jsonl", rest))]
     found = site.post("/api/compare", files=sent).json()
     assert (found["level"], found["steps"]) == ("bitwise", 5)
+    sent = [sent[0], *reversed(sent[1:])]  # as a browser sends `run-resumed.jsonl` and `run.jsonl`
+    assert site.post("/api/compare", files=sent).json()["steps"] == 5
     noisy = site.post("/api/compare", files=[*parts(packed(run(5)), other), ("noise", ("c.jsonl", other))]).json()
     assert noisy["noise"]["explains"] is True
     assert [hint["hint"] for hint in noisy["hints"]] == ["noise"]
