@@ -11,10 +11,11 @@ PerennialError
 │   ├── Unreadable       a file is no trace, or not of this schema
 │   ├── TooLarge         more lines than may be read
 │   └── Incomparable     both are traces, but of nothing that could be equal
-└── LaboratoryError      an experiment could not be run just now
+└── LaboratoryError      an experiment or a comparison could not be run just now
     ├── Busy             too many wait already; come back later
     ├── TookTooLong      stopped at its time limit
-    └── WorkerLost       the worker died, as one that is out of memory does
+    ├── WorkerLost       the worker died, as one that is out of memory does
+    └── NoRoom           the disk takes nothing more
 """
 
 import os
@@ -118,21 +119,25 @@ class Incomparable(TraceError):
 
 
 class LaboratoryError(PerennialError):
-    """An experiment was not run to its end; the reader may try again."""
+    """An experiment or a comparison was not run to its end; the reader may try again."""
 
 
 class Busy(LaboratoryError):
-    """Too many experiments wait already."""
+    """Too many wait already."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
         """Seconds after which a place is likely to be free."""
-        super().__init__(f"too many experiments are waiting; try again in {retry_after} s")
+        super().__init__(f"too many are waiting; try again in {retry_after} s")
 
 
 class TookTooLong(LaboratoryError):
-    """An experiment was stopped at its time limit."""
+    """A computation was stopped at its time limit."""
 
 
 class WorkerLost(LaboratoryError):
-    """The process that ran an experiment ended before it answered."""
+    """The process that ran a computation ended before it answered."""
+
+
+class NoRoom(LaboratoryError):
+    """What was sent could not be written: the folder for it is full, or not to be written to."""

@@ -1,5 +1,6 @@
 """What is asked of traces, out of its texts; and the answer, out of their files."""
 
+import contextlib
 import math
 import os
 import unicodedata
@@ -25,38 +26,63 @@ class Question:
 
 
 def read_question(require: str, tolerances: Iterable[str], rule: str | None) -> Question:
-    """Raises InvalidQuestion that names what cannot be used."""
+    """Raises InvalidQuestion that names everything that cannot be used."""
+    problems: list[Problem] = []
+    declared: Tolerances = {}
+    decided = None
     required = next((level for level in STRONGEST[:-1] if level == require), None)
     if required is None:
         levels = ", ".join(STRONGEST[:-1])
-        raise _invalid("require", require, Text(f"one of {levels}", f"可用的值：{levels}"))
-    declared = read_tolerances(tolerances)
-    if required == "close" and not declared:
-        form = "loss=1e-5,1e-7"
-        raise _invalid("tolerance", "", Text(f"close needs one, such as {form}", f"close 需要声明容差，例如 {form}"))
-    return Question(required, declared, read_rule(rule) if rule else None)
+        problems.append(Problem("require", require, Text(f"one of {levels}", f"可用的值：{levels}")))
+    try:
+        declared = read_tolerances(tolerances)
+        if required == "close" and not declared:
+            form = "loss=1e-5,1e-7"
+            problems.append(_wrong("", Text(f"close needs one, such as {form}", f"close 需要声明容差，例如 {form}")))
+    except InvalidQuestion as wrong:
+        problems += wrong.problems
+    try:
+        decided = read_rule(rule) if rule else None
+    except InvalidQuestion as wrong:
+        problems += wrong.problems
+    if required is None or problems:
+        raise InvalidQuestion(problems)
+    return Question(required, declared, decided)
 
 
 def read_tolerances(texts: Iterable[str]) -> Tolerances:
-    """`stage=relative,absolute`, once a stage. Raises InvalidQuestion that names what cannot be used."""
-    tolerances = {}
+    """`stage=relative,absolute`, once a stage. Raises InvalidQuestion that names all that cannot be used."""
+    tolerances: dict[str, tuple[float, float]] = {}
+    problems = []
     for text in texts:
-        stage, _, numbers = unicodedata.normalize("NFKC", text).strip().partition("=")
-        if stage not in STAGES or stage in ("env", "batch", "rng"):
-            raise _invalid("tolerance", text, Text("names no stage that has numbers", "没有指明带数值的阶段"))
-        try:
-            relative, absolute = map(float, numbers.split(","))
-        except ValueError:
-            form = f"{stage}=1e-5,1e-7"
-            raise _invalid("tolerance", text, Text(f"is not of the form {form}", f"写法应为 {form}")) from None
-        if not (math.isfinite(relative) and math.isfinite(absolute) and relative >= 0 and absolute >= 0):
-            raise _invalid("tolerance", text, Text("a tolerance is not negative", "容差不能为负"))
-        tolerances[stage] = (relative, absolute)
+        stage, _, numbers = unicodedata.normalize("NFKC", text).replace(" ", "").partition("=")
+        found = _tolerance(text, stage, numbers)
+        if isinstance(found, Problem):
+            problems.append(found)
+        elif stage in tolerances:
+            problems.append(_wrong(text, Text(f"{stage} has a tolerance already", f"{stage} 已经声明过容差")))
+        else:
+            tolerances[stage] = found
+    if problems:
+        raise InvalidQuestion(problems)
     return tolerances
 
 
-def _invalid(parameter: str, given: str, message: Text) -> InvalidQuestion:
-    return InvalidQuestion([Problem(parameter, given, message)])
+def _tolerance(text: str, stage: str, numbers: str) -> tuple[float, float] | Problem:
+    if stage not in STAGES or stage in ("env", "batch", "rng"):
+        return _wrong(text, Text("names no stage that has numbers", "没有指明带数值的阶段"))
+    try:
+        relative, absolute = map(float, numbers.split(","))
+    except ValueError:
+        form = f"{stage}=1e-5,1e-7"
+        return _wrong(text, Text(f"is not of the form {form}", f"写法应为 {form}"))
+    if not (math.isfinite(relative) and math.isfinite(absolute) and relative >= 0 and absolute >= 0):
+        return _wrong(text, Text("a tolerance is finite and not negative", "容差应是有限的非负数"))
+    return relative, absolute
+
+
+def _wrong(tolerance: str, message: Text) -> Problem:
+    return Problem("tolerance", tolerance, message)
 
 
 def answer(
@@ -107,7 +133,8 @@ def answer_aside(
         def watch(more: int) -> None:
             nonlocal read
             read += more
-            os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
+            with contextlib.suppress(OSError):  # a full disk costs this news, not the comparison
+                os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
 
         try:
             return answer(a, b, noise, question, watch, limit)

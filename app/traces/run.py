@@ -117,8 +117,11 @@ def read_run(paths: Sequence[Path], limit: int | None = None) -> Run:
 
 
 def read_runs(paths: Sequence[Path], limit: int | None = None) -> tuple[Run, ...]:
-    """As read_run, but a file that begins anew, where its rank has begun already, is the first of another run."""
-    runs: list[list[Turn]] = [[]]
+    """As read_run, but a file that begins anew, where its rank has begun already, is the first of another run.
+
+    Where it has not, the file stands before those that go on, in whatever order they were chosen.
+    """
+    runs: list[tuple[list[Turn], list[Turn]]] = [([], [])]
     begun: set[int] = set()
     budget = Budget(limit)
     for path in paths:
@@ -126,13 +129,15 @@ def read_runs(paths: Sequence[Path], limit: int | None = None) -> tuple[Run, ...
         own = list(turns(path, alone))
         if _begins(own, 0):
             if own[0].rank in begun:
-                runs.append([])
+                runs.append(([], []))
                 begun.clear()
                 budget = Budget(limit)
             begun.add(own[0].rank)
+            runs[-1][0].extend(own)
+        else:
+            runs[-1][1].extend(own)
         budget.spend(path, alone.spent)
-        runs[-1].extend(own)
-    return tuple(map(_run, runs))
+    return tuple(_run([*beginnings, *others]) for beginnings, others in runs)
 
 
 def _run(every: Sequence[Turn]) -> Run:

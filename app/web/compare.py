@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import json
-import tempfile
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,14 @@ from app.web.note_views import concept_view
 from app.web.problems import LINES, TABLE, NotFound, problems_of
 from app.web.rendering import Frame, fragment, page
 from app.web.site import Site
-from app.web.uploads import NoForm, Upload, received
+from app.web.uploads import NoForm, Stalled, Upload, passing_folder, received
 from app.web.widget_views import problem_views
 from app.web.words import Words
 
 FILES = ("a", "b", "noise")
 TEXTS = ("require", "tolerance", "rule")
+BETWEEN = re.compile(r"(?<![,，=])\s+(?![,，=])")
+"""Between two tolerances; a space may also stand within one."""
 TICK = 0.2
 """Seconds between two lines that say how far a comparison is."""
 MISSING = Text("choose the trace of this run", "请选择这次运行的轨迹文件")
@@ -76,17 +78,19 @@ def routes(site: Site) -> APIRouter:
     async def report(request: Request, language: Language) -> Response:
         if request.headers.get("accept", "").startswith(LINES):
             return Followed(site, request, language)
-        view, status = shown(site, language), 200
+        view, status, headers = shown(site, language), 200, {"Cache-Control": "no-store"}
         try:
             async with sent(site, request) as (task, _):
                 found = await waited(request, task, nothing)
             view["report"] = await asyncio.to_thread(viewed, site, found, language)
-        except (PerennialError, NoForm, BodyTooLarge) as wrong:
+        except (PerennialError, NoForm, Stalled, BodyTooLarge) as wrong:
             row = TABLE[type(wrong)]
             view |= {"title": row.title[language], "problems": problem_views(problems_of(wrong), language)}
             status = row.status
+            if isinstance(wrong, Busy):
+                headers["Retry-After"] = str(wrong.retry_after)
         answered = page(site, request, "compare.html", framed(language), view, status)
-        answered.headers["Cache-Control"] = "no-store"
+        answered.headers.update(headers)
         return answered
 
     @router.get("/{language:language}/compare/{name}", include_in_schema=False)
@@ -159,11 +163,7 @@ def compared_example(name: str) -> Comparison:
 @contextlib.asynccontextmanager
 async def sent(site: Site, request: Request) -> AsyncIterator[tuple[asyncio.Task[Comparison], Path]]:
     """The comparison of what was sent, under way, and its folder, which is gone when the context ends."""
-    with (
-        tempfile.TemporaryDirectory(prefix="perennial-") as name,
-        site.slots.held(request.client.host if request.client else ""),
-    ):
-        folder = Path(name)
+    with passing_folder() as folder, site.slots.held(request.client.host if request.client else ""):
         upload = await received(request, folder, FILES)
         task = asyncio.ensure_future(site.comparer.compare(upload, asked(upload), folder))
         try:
@@ -194,7 +194,7 @@ def asked(upload: Upload) -> Question:
     problems = [Problem(name, "", UNKNOWN) for name in upload.texts if name not in TEXTS]
     problems += [Problem(name, "", MISSING) for name in ("a", "b") if not upload.files[name]]
     texts = {name: [text for text in upload.texts.get(name, []) if text.strip()] for name in TEXTS}
-    tolerances = [line for text in texts["tolerance"] for line in text.split()]
+    tolerances = [one for text in texts["tolerance"] for one in BETWEEN.split(text.strip())]
     require, rule = (texts[name][-1].strip() if texts[name] else "" for name in ("require", "rule"))
     try:
         question = read_question(require or "bitwise", tolerances, rule)
@@ -302,6 +302,6 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     200: as_json(FOUND, "The level of each stage, and the first difference in causal order"),
     **{
         TABLE[kind].status: as_json(PROBLEMS, TABLE[kind].title.en)
-        for kind in (Unreadable, Incomparable, BodyTooLarge, InvalidQuestion, WorkerLost, Busy, TookTooLong)
+        for kind in (Unreadable, Stalled, Incomparable, BodyTooLarge, InvalidQuestion, WorkerLost, Busy, TookTooLong)
     },
 }

@@ -19,6 +19,7 @@ from app.errors import (
     InvalidParameters,
     InvalidQuestion,
     InvalidSearch,
+    NoRoom,
     Problem,
     ReaderError,
     TookTooLong,
@@ -29,14 +30,14 @@ from app.errors import (
 )
 from app.experiments import EXPERIMENTS
 from app.experiments.experiment import Experiment
-from app.language import Language, Text, alike
+from app.language import Language, Text
 from app.web.addresses import note_address
 from app.web.guards import LONGEST_QUERY, BodyTooLarge
 from app.web.negotiation import accepted, preferred
 from app.web.rendering import Frame, fragment, page
 from app.web.search_views import mentions
 from app.web.site import Site
-from app.web.uploads import NoForm
+from app.web.uploads import NoForm, Stalled
 from app.web.widget_views import problem_views
 from app.web.words import Words
 
@@ -79,14 +80,12 @@ TABLE: dict[type[Exception], Row] = {
     TooLarge: Row(413, "too_large", Text("These traces are too large", "轨迹太大")),
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     BodyTooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
-    Busy: Row(
-        503, "busy", Text("Too many experiments are waiting; try again in a moment", "排队的实验太多，请稍后再试")
-    ),
-    TookTooLong: Row(
-        504, "took_too_long", Text("The experiment was stopped at its time limit", "实验到了时间上限，已经停止")
-    ),
+    Stalled: Row(408, "stalled", Text("Nothing more arrived of what was being sent", "传到一半就没有后续了")),
+    Busy: Row(503, "busy", Text("Too many are waiting; try again in a moment", "排队的太多，请稍后再试")),
+    NoRoom: Row(503, "no_room", Text("There is no room here for these files just now", "服务器此刻放不下这些文件")),
+    TookTooLong: Row(504, "took_too_long", Text("This was stopped at its time limit", "计算到了时间上限，已经停止")),
     WorkerLost: Row(
-        500, "worker_lost", Text("The process that ran the experiment ended; try again", "运行实验的进程中断了，请重试")
+        500, "worker_lost", Text("The process that worked on this ended; try again", "处理它的进程中断了，请重试")
     ),
 }
 TOO_LONG = Row(
@@ -162,7 +161,7 @@ def problems_of(error: Exception) -> tuple[Problem, ...]:
         return error.problems
     if isinstance(error, TraceError):
         return (Problem("trace", "", error.message),)
-    return (Problem("form", "", alike(str(error))),) if isinstance(error, NoForm) else ()
+    return (Problem("form", "", error.message),) if isinstance(error, NoForm) else ()
 
 
 def form_of(request: Request) -> str:

@@ -299,7 +299,9 @@ def test_a_packed_file_reads_as_the_plain_one(tmp_path: Path) -> None:
     assert compare(read_run([path]), read_run([packed]), {}).level == "bitwise"
 
 
-@pytest.mark.parametrize("text", ["grad", "grad=1", "grad=a,b", "grad=-1,0", "grad=nan,0", "rng=1,1", "nothing=1,1"])
+@pytest.mark.parametrize(
+    "text", ["grad", "grad=1", "grad=a,b", "grad=-1,0", "grad=nan,0", "rng=1,1", "nothing=1,1", "grad=0,inf"]
+)
 def test_a_tolerance_that_cannot_be_used_is_named(text: str) -> None:
     with pytest.raises(InvalidQuestion) as found:
         read_tolerances([text])

@@ -1,27 +1,32 @@
 """Two traces compared over HTTP: the page, its report, the examples, and the same for programs."""
 
+import asyncio
 import contextlib
 import gzip
 import json
 import multiprocessing
 import os
+import resource
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import httpx
 import jsonschema_rs
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from app.language import LANGUAGES
 from app.traces import examples
 from app.traces.hints import NOISY, TABLE
 from app.traces.question import READ, answer
 from app.web.compare_views import CONCEPTS
+from app.web.uploads import Stalled, received
 from tests.conftest import served
 from tests.traces.written import Record, changed, environment, model, run, step, trace
 from tests.web.visits import ARTICLE, Page, garden
@@ -78,6 +83,8 @@ def test_programs_and_the_command_get_the_same_json(site: TestClient) -> None:
         "stages": told.json()["stages"], "level": told.json()["level"]
     } == {**told.json(), "tolerances": 0, "require": 0}  # fmt: skip
     assert told.json()["tolerances"] == {"loss": [0.1, 0.0], "grad": [0.5, 0.0]}
+    spaced = site.post("/api/compare", files=parts(), data={"tolerance": " loss = 0.1， 0  grad=0.5 ,0 "})
+    assert spaced.json()["tolerances"] == told.json()["tolerances"]
     described = site.get("/api/openapi.json").json()
     schema = described["paths"]["/api/compare"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
     jsonschema_rs.validate(schema, told.json())
@@ -90,6 +97,8 @@ def test_files_of_a_resumed_run_are_spliced_and_noise_is_heard(site: TestClient)
     sent: Parts = [("a", ("a.jsonl", packed(run(5)))), ("b", ("1.jsonl", first)), ("b", ("2.jsonl", rest))]
     found = site.post("/api/compare", files=sent).json()
     assert (found["level"], found["steps"]) == ("bitwise", 5)
+    sent = [sent[0], *reversed(sent[1:])]  # as a browser sends `run-resumed.jsonl` and `run.jsonl`
+    assert site.post("/api/compare", files=sent).json()["steps"] == 5
     noisy = site.post("/api/compare", files=[*parts(packed(run(5)), other), ("noise", ("c.jsonl", other))]).json()
     assert noisy["noise"]["explains"] is True
     assert [hint["hint"] for hint in noisy["hints"]] == ["noise"]
@@ -167,6 +176,11 @@ def test_runs_that_have_nothing_in_common_are_refused(site: TestClient) -> None:
         (parts(), {"require": "close"}, ["tolerance"]),
         (parts(), {"tolerance": "rng=1,1"}, ["tolerance"]),
         (parts(), {"rule": "A wins", "colour": "red"}, ["colour", "rule"]),
+        (
+            parts()[:1],
+            {"tolerance": "x=1,1 loss=1,1 loss=2,2 grad=inf,0", "rule": "A wins", "require": "nearly"},
+            ["b", "require", "tolerance", "tolerance", "tolerance", "rule"],
+        ),
     ],
 )
 def test_every_field_that_cannot_be_used_is_listed(
@@ -192,6 +206,55 @@ def test_a_form_without_end_or_with_parts_without_number_is_refused(site: TestCl
     assert site.post("/api/compare", content=head * 400 + b"--x--\r\n", headers=kind).status_code == 400
     long = head.replace(b"1\r\n", b"1" * 10_000 + b"\r\n") + b"--x--\r\n"
     assert site.post("/api/compare", content=long, headers=kind).status_code == 400
+
+
+def test_what_is_wrong_with_a_form_is_said_in_the_language_that_was_asked_for(site: TestClient) -> None:
+    kind = {"Content-Type": "multipart/form-data; boundary=x", "Accept-Language": "zh"}
+    told = site.post("/api/compare", content=b"--x\r\nName: c\r\n\r\n1\r\n--x--\r\n", headers=kind)
+    assert told.json()["problems"] == [{"parameter": "form", "given": "", "message": "有一个部分没有名字"}]
+    told = site.post("/api/compare", content=b"something else", headers=kind)
+    assert told.json()["problems"][0]["message"].startswith("无法读懂其中的各部分：")
+
+
+@pytest.mark.parametrize("address", ["/api/compare", "/en/compare"])
+def test_a_disk_without_room_is_said(
+    site: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """A folder that is not there is refused as a full one is."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    told = site.post(address, files=parts(), headers={"Accept-Language": "zh"})
+    assert told.status_code == 503
+    assert ("服务器此刻放不下这些文件" if "api" in address else "There is no room here for these files") in told.text
+
+
+def test_a_disk_that_fills_while_files_arrive_is_said(site: TestClient) -> None:
+    """The system refuses a process files beyond its limit as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, before[1]))
+    try:
+        told = site.post("/api/compare", files=parts())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (told.status_code, told.json()["error"]) == (503, "no_room")
+    assert site.post("/api/compare", files=parts()).status_code == 200
+
+
+async def stalls(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+    await asyncio.sleep(60)
+
+
+def test_a_sender_that_stops_in_the_middle_gives_its_place_back(tmp_path: Path) -> None:
+    body = stalls(b'--x\r\nContent-Disposition: form-data; name="a"; filename="a"\r\n\r\n', b"one", b"two")
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": await anext(body), "more_body": True}
+
+    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+    request = Request({"type": "http", "method": "POST", "headers": headers}, receive)
+    with pytest.raises(Stalled):
+        asyncio.run(received(request, tmp_path, ["a"], patience=0.05))
 
 
 def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None:

@@ -107,12 +107,14 @@ def test_every_error_that_a_reader_can_meet_has_its_status() -> None:
         "InvalidSearch": 422,
         "InvalidQuestion": 422,
         "NoForm": 400,
+        "Stalled": 408,
         "Unreadable": 400,
         "Incomparable": 409,
         "NotFound": 404,
         "BodyTooLarge": 413,
         "TooLarge": 413,
         "Busy": 503,
+        "NoRoom": 503,
         "TookTooLong": 504,
         "WorkerLost": 500,
     }
@@ -146,7 +148,7 @@ def test_a_reader_with_all_slots_taken_is_told_when_to_come_back(tmp_path: Path)
             third = await reader.get(f"{SLOW}9", headers={"Accept-Language": "zh"})
             assert third.status_code == 503
             assert int(third.headers["retry-after"]) >= 1
-            assert third.json() == {"error": "busy", "problems": [], "message": "排队的实验太多，请稍后再试"}
+            assert third.json() == {"error": "busy", "problems": [], "message": "排队的太多，请稍后再试"}
             fragment = await reader.get("/en/widgets/accumulation/result?n=100000&seed=9")
             assert (fragment.status_code, "<html" in fragment.text) == (503, False)
             assert int(fragment.headers["retry-after"]) >= 1
