@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.drawing import Drawing
 from app.language import Language, Text
+from app.traces.advice import advice
 from app.traces.comparison import Comparison
 from app.traces.conclusion import Conclusion
 from app.traces.hints import Hint
@@ -150,6 +151,8 @@ class CompareView:
     holds: bool
     stages: tuple[StageView, ...]
     hints: tuple[HintView, ...]
+    advice: tuple[str, ...]
+    """What to record next."""
     last_equal: RecordView | None
     first_unequal: RecordView | None
     tensors: tuple[TensorsView, ...]
@@ -192,6 +195,7 @@ def compare_view(found: Comparison, language: Language, explained: Explained = n
             for one in found.stages
         ),
         hints=tuple(_hint(hint, language, explained) for hint in found.hints),
+        advice=tuple(one[language] for one in advice(found)),
         last_equal=_record(found.last_equal, language),
         first_unequal=_record(found.first_unequal, language),
         tensors=tuple(_tensors(one, language) for one in found.parameters),

@@ -333,6 +333,7 @@ WORDS: dict[str, Text] = {
     "compare_not_held": Text("it does not hold", "没有达到"),
     "compare_hints": Text("What it looks like", "像是什么"),
     "compare_next": Text("Next", "接下来"),
+    "compare_advice": Text("To record next", "接下来记录什么"),
     "compare_explained": Text("Explained under “{}”", "详见“{}”"),
     "compare_records": Text("Around the first difference", "第一处差异前后"),
     "compare_last_equal": Text("The last record that is equal", "最后一条相同的记录"),
