@@ -223,6 +223,7 @@ class Followed(Response):
         async with sent(self.site, self.request) as (task, folder):
             total = sum(file.stat().st_size for file in folder.glob("*/*"))
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await line(read=0, of=total)
             try:
                 found = await waited(self.request, task, lambda: line(read=bytes_read(folder), of=total))
                 view = await asyncio.to_thread(viewed, self.site, found, self.language)

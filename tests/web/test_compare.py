@@ -387,7 +387,7 @@ def test_a_page_with_scripts_follows_the_comparison(site: TestClient) -> None:
     assert last["status"] == 200 and 'data-level="different"' in last["html"]
     assert all(line["read"] <= line["of"] == len(WHOLE) + len(LOST) for line in progress)
     wrong = site.post("/zh/compare", files=parts(b=b"no trace"), headers=follows)
-    (line,) = [json.loads(line) for line in wrong.text.splitlines()]
+    *_, line = [json.loads(line) for line in wrong.text.splitlines()]
     assert line["status"] == 400 and "b/b.jsonl" in line["html"]
     early = site.post("/zh/compare", files=parts()[:1], headers=follows)
     assert early.status_code == 422 and "<html" not in early.text and "运行 B" in early.text

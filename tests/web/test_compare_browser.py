@@ -39,7 +39,7 @@ def test_two_files_are_compared(article: str, reader: Callable[..., Reader], scr
 
 
 def test_long_traces_show_how_far_they_are(article: str, reader: Callable[..., Reader], tmp_path: Path) -> None:
-    records = run(12_000)
+    records = run(20_000)
     a = written(tmp_path / "a.jsonl", records)
     b = written(tmp_path / "b.jsonl", changed(records, "loss", 2, loss="nan"))
     page = reader().open(f"{article}/zh/compare")
