@@ -219,6 +219,12 @@ def place_words(place: Place) -> Text:
 
 def _verdict(found: Comparison) -> Text:
     first = found.first_difference
+    if found.conclusion is not None and first is not None:
+        decided, name, step = VERDICTS[found.conclusion.verdict], first.stage, first.optimizer_step
+        return Text(
+            f"{decided.en} The runs part at step {step}, first in {name}.",
+            f"{decided.zh}两次运行在第 {step} 步分开，最先不同的是 {name}。",
+        )
     if found.level == "not_recorded":
         return Text(
             f"The {found.steps} steps that both have hold nothing that could be compared.",
@@ -360,7 +366,7 @@ def _unclaimed(found: Comparison) -> list[Text]:
                 "“在容差之内”依据记录的数值与范数判断；范数看不出元素互换位置。",
             )
         )
-    if found.first_difference is not None:
+    if found.hints:
         said.append(
             Text(
                 "Hints say which known faults look like this. They are not the cause.",

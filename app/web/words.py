@@ -279,8 +279,10 @@ WORDS: dict[str, Text] = {
         "带上两次训练运行的轨迹，看它们最先在哪一步、哪个阶段分开。",
     ),
     "compare_private": Text(
-        "A trace holds digests, norms and sample ids: no weights, no data. It is compared here and kept nowhere.",
-        "轨迹里只有摘要、范数和样本编号，没有权重，也没有数据。比较在这里完成，什么都不保留。",
+        "A trace holds digests, norms, losses and sample ids, and no data; at level 3 also a few values of each "
+        "weight. It is compared here and kept nowhere.",
+        "轨迹里是摘要、范数、损失和样本编号，不含数据；只有级别 3 会记下每个权重的几个数值。"
+        "比较在这里完成，什么都不保留。",
     ),
     "compare_a": Text("Run A, to compare with", "运行 A：作为对照"),
     "compare_a_help": Text("One file, and those of its other ranks.", "一个文件，以及其他进程的文件。"),
@@ -328,9 +330,8 @@ WORDS: dict[str, Text] = {
     ),
     "compare_from": Text("from step {}", "从第 {} 步起"),
     "compare_here": Text("they part here", "从这里分开"),
-    "compare_asked": Text("required: {}", "要求：{}"),
-    "compare_held": Text("it holds", "达到"),
-    "compare_not_held": Text("it does not hold", "没有达到"),
+    "compare_held": Text("meets what was required: {}", "达到了所要求的“{}”"),
+    "compare_not_held": Text("does not meet what was required: {}", "没有达到所要求的“{}”"),
     "compare_hints": Text("What it looks like", "像是什么"),
     "compare_next": Text("Next", "接下来"),
     "compare_explained": Text("Explained under “{}”", "详见“{}”"),
