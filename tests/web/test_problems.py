@@ -98,6 +98,23 @@ def test_a_method_that_an_address_does_not_take_is_refused(site: TestClient, met
     assert "GET" in answer.headers["allow"]
 
 
+@pytest.mark.parametrize(
+    ("method", "address", "taken"),
+    [
+        ("GET", "/api/compare", "POST"),
+        ("HEAD", "/api/compare", "POST"),
+        ("PUT", "/api/compare", "POST"),
+        ("PUT", "/zh/compare", "GET, POST"),
+        ("POST", "/en/compare/lost-optimizer", "GET"),
+    ],
+)
+def test_a_refusal_names_every_method_that_an_address_takes(
+    site: TestClient, method: str, address: str, taken: str
+) -> None:
+    answer = site.request(method, address)
+    assert (answer.status_code, answer.headers["allow"]) == (405, taken)
+
+
 def test_every_error_that_a_reader_can_meet_has_its_status() -> None:
     leaves = {kind for parent in (ReaderError, TraceError, LaboratoryError) for kind in parent.__subclasses__()}
     assert leaves <= set(TABLE)
