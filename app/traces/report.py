@@ -3,7 +3,7 @@
 import textwrap
 
 from app.traces.comparison import Comparison
-from app.traces.witness import Parameters, Place
+from app.traces.witness import Parameters
 
 WIDTH = 88
 
@@ -13,16 +13,11 @@ def report(found: Comparison) -> str:
     return "\n".join([*_verdict(found), "", *_ladder(found), *_concluded(found), *_remarks(found), *_hinted(found)])
 
 
-def place(first: Place) -> str:
-    micro = "" if first.micro_step is None else f", micro-batch {first.micro_step}"
-    return f"{first.stage}, step {first.optimizer_step}{micro}, rank {first.rank}"
-
-
 def _verdict(found: Comparison) -> list[str]:
     if found.first_difference is None:
         said = "nothing to compare was recorded" if found.level == "not_recorded" else "the runs are bitwise equal"
         return [f"{said} in the {found.steps} steps that both have"]
-    return [f"level: {found.level}", f"first difference: {place(found.first_difference)}"]
+    return [f"level: {found.level}", f"first difference: {found.first_difference.words.en}"]
 
 
 def _ladder(found: Comparison) -> list[str]:
@@ -60,7 +55,7 @@ def _remarks(found: Comparison) -> list[str]:
         said.append("close is judged by recorded values and norms; norms do not see a permutation")
     if found.noise is not None:
         parted = found.noise.first_difference
-        said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {place(parted)}"))
+        said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {parted.words.en}"))
     said += [
         f"from step {one.first_step} on only {one.side.upper()} recorded {one.stage} at some steps; not compared there"
         for one in found.one_sided
