@@ -272,6 +272,9 @@ def _facts(found: Comparison, language: Language) -> list[tuple[str, str]]:
         said = LEVELS[found.noise.level] if parted is None else parted.words
         facts.append((words.compare_noise_floor, said[language]))
     for resume in found.resumes:
-        loaded = "; ".join(f"{name}: {_value(verdict)}" for name, verdict in mapping(resume, "loaded").items())
+        loaded = words.semicolon.join(
+            f"{name}{words.colon}{LEVELS[said][language] if said in LEVELS else _value(said)}"
+            for name, said in mapping(resume, "loaded").items()
+        )
         facts.append((words.compare_resumed, f"{resume.get('step')}" + (f" · {loaded}" if loaded else "")))
     return facts + [(words.compare_torn, where) for where in found.torn]

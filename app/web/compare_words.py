@@ -23,6 +23,7 @@ LEVELS: dict[str, Text] = {
     "conclusion": Text("the conclusion holds", "结论成立"),
     "different": Text("different", "不同"),
     "not_recorded": Text("not recorded", "没有记录"),
+    "absent": Text("not in the checkpoint", "检查点里没有"),
 }
 SIGNS = {"bitwise": "=", "equal": "≈", "close": "≈", "conclusion": "≈", "different": "≠", "not_recorded": "·"}
 VERDICTS: dict[str, Text] = {
@@ -88,7 +89,7 @@ def unclaimed(found: Comparison) -> list[Text]:
         said.append(
             Text(
                 "Hints say which known faults look like this. They are not the cause.",
-                "提示说明哪些已知错误会呈现这种样子，并不等于原因。",
+                "提示只说明哪些已知的错误看起来是这样，并不断定原因。",
             )
         )
     return said

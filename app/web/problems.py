@@ -82,7 +82,7 @@ TABLE: dict[type[Exception], Row] = {
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     BodyTooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Stalled: Row(408, "stalled", Text("Nothing more arrived of what was being sent", "传到一半就没有后续了")),
-    Busy: Row(503, "busy", Text("Too many are waiting; try again in a moment", "排队的太多，请稍后再试")),
+    Busy: Row(503, "busy", Text("Too many are waiting; try again in a moment", "排队的请求太多，请稍后再试")),
     NoRoom: Row(503, "no_room", Text("There is no room here for these files just now", "服务器此刻放不下这些文件")),
     TookTooLong: Row(504, "took_too_long", Text("This was stopped at its time limit", "计算到了时间上限，已经停止")),
     WorkerLost: Row(

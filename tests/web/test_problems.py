@@ -165,7 +165,7 @@ def test_a_reader_with_all_slots_taken_is_told_when_to_come_back(tmp_path: Path)
             third = await reader.get(f"{SLOW}9", headers={"Accept-Language": "zh"})
             assert third.status_code == 503
             assert int(third.headers["retry-after"]) >= 1
-            assert third.json() == {"error": "busy", "problems": [], "message": "排队的太多，请稍后再试"}
+            assert third.json() == {"error": "busy", "problems": [], "message": "排队的请求太多，请稍后再试"}
             fragment = await reader.get("/en/widgets/accumulation/result?n=100000&seed=9")
             assert (fragment.status_code, "<html" in fragment.text) == (503, False)
             assert int(fragment.headers["retry-after"]) >= 1
