@@ -27,7 +27,7 @@ def _ladder(found: Comparison) -> list[str]:
         if one.level != "not_recorded"
     ]
     missing = ", ".join(found.not_recorded)
-    return [*rows, *([f"not recorded, so nothing is said of it: {missing}"] if missing else [])]
+    return [*rows, *([_filled(f"not recorded, so nothing is said of it: {missing}")] if missing else [])]
 
 
 def _concluded(found: Comparison) -> list[str]:
@@ -65,7 +65,11 @@ def _remarks(found: Comparison) -> list[str]:
         f"environment: {name} is {ours!r} in A, {theirs!r} in B" for name, (ours, theirs) in found.environment.items()
     ]
     said += [f"torn line: {where}" for where in found.torn]
-    return ["", *said]
+    return ["", *map(_filled, said)]
+
+
+def _filled(line: str) -> str:
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _apart(tensors: Parameters) -> str:
@@ -77,4 +81,4 @@ def _hinted(found: Comparison) -> list[str]:
     if not found.hints:
         return []
     texts = [(f"- {hint.text.en}", f"  next: {hint.next.en}") for hint in found.hints]
-    return ["", "hints:", *(textwrap.fill(text, WIDTH, subsequent_indent="  ") for both in texts for text in both)]
+    return ["", "hints:", *(_filled(text) for both in texts for text in both)]
