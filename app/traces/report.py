@@ -5,7 +5,7 @@ import textwrap
 from app.traces.advice import advice
 from app.traces.comparison import Comparison
 from app.traces.stages import number_of
-from app.traces.witness import Parameters, Place
+from app.traces.witness import Parameters
 
 WIDTH = 88
 LONGEST = 24
@@ -16,12 +16,7 @@ def report(found: Comparison) -> str:
     """In English, as all that the command says."""
     parts = (_verdict, _ladder, _concluded, _remarks, _hinted, _next)
     lines = [line for part in parts for line in part(found)]
-    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") if line else "" for line in lines)
-
-
-def place(first: Place) -> str:
-    micro = "" if first.micro_step is None else f", micro-batch {first.micro_step}"
-    return f"{first.stage}, step {first.optimizer_step}{micro}, rank {first.rank}"
+    return "\n".join(map(_filled, lines))
 
 
 def _verdict(found: Comparison) -> list[str]:
@@ -29,14 +24,14 @@ def _verdict(found: Comparison) -> list[str]:
     if first is None:
         said = "nothing to compare was recorded" if found.level == "not_recorded" else "the runs are bitwise equal"
         return [f"{said} in the {found.steps} steps that both have"]
-    lines = [f"level: {found.level}", f"first difference: {place(first)}"]
+    lines = [f"level: {found.level}", f"first difference: {first.words.en}"]
     if found.first_unequal is not None:
         a, b = found.first_unequal.a, found.first_unequal.b
         plain = sorted(name for name in a.keys() | b.keys() if not isinstance(a.get(name, b.get(name)), dict))
         unlike = [name for name in plain if a.get(name) != b.get(name)]
         lines += [f"  {name}: {_short(a.get(name))} in A, {_short(b.get(name))} in B" for name in unlike]
     if found.last_equal is not None:
-        lines.append(f"last that is equal: {place(found.last_equal.place)}")
+        lines.append(f"last that is equal: {found.last_equal.place.words.en}")
     return lines
 
 
@@ -85,7 +80,7 @@ def _remarks(found: Comparison) -> list[str]:
         said.append("close is judged by values and norms, which do not see a permutation; sketches (level 3) do")
     if found.noise is not None:
         parted = found.noise.first_difference
-        said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {place(parted)}"))
+        said.append(f"noise floor: {found.noise.level}" + ("" if parted is None else f", parting at {parted.words.en}"))
     said += [
         f"from step {one.first_step} on only {one.side.upper()} recorded {one.stage} at some steps; not compared there"
         for one in found.one_sided
@@ -96,6 +91,10 @@ def _remarks(found: Comparison) -> list[str]:
     ]
     said += [f"torn line: {where}" for where in found.torn]
     return ["", *said]
+
+
+def _filled(line: str) -> str:
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _next(found: Comparison) -> list[str]:

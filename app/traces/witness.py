@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from app.language import Text
 from app.traces.record import Record, event_of, parsed
 from app.traces.run import Step
 from app.traces.stages import LEVELS, Found, Records, mapping, number_of, numbers_of
@@ -25,6 +26,18 @@ class Place:
     micro_step: int | None
     """None for what comes once a step."""
     rank: int
+
+    @property
+    def words(self) -> Text:
+        micro = self.micro_step
+        return Text(
+            f"{self.stage}, step {self.optimizer_step}"
+            + ("" if micro is None else f", micro-batch {micro}")
+            + f", rank {self.rank}",
+            f"{self.stage}，第 {self.optimizer_step} 步"
+            + ("" if micro is None else f"，第 {micro} 个微批次")
+            + f"，进程 {self.rank}",
+        )
 
 
 @dataclass(frozen=True)

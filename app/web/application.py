@@ -15,6 +15,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp
@@ -227,5 +228,7 @@ def add_plain_routes(app: FastAPI, site: Site) -> None:
 
 
 def nothing_here(request: Request, path: str) -> Response:
-    """The last route: it lets 404 pass through the table of errors like any other."""
+    """The last route: it lets 404 pass through the table of errors like any other, and 405 where others send."""
+    if problems.methods(request):
+        raise HTTPException(405)
     raise NotFound(re.sub(r"^(en|zh)/", "", path))

@@ -14,23 +14,15 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from app.errors import (
-    Busy,
-    Incomparable,
-    InvalidQuestion,
-    PerennialError,
-    Problem,
-    TookTooLong,
-    Unreadable,
-    WorkerLost,
-)
+from app.errors import Busy, InvalidQuestion, PerennialError, Problem
 from app.language import Language, Text, other
 from app.traces import examples
 from app.traces.comparison import STRONGEST, Comparison
 from app.traces.question import Question, answer, bytes_read, read_question
-from app.traces.schema import STAGES, json_schema
-from app.web.api import PROBLEMS, as_json
-from app.web.compare_views import LEVELS, CompareView, compare_view
+from app.traces.schema import json_schema
+from app.web.compare_contract import BODY, RESPONSES
+from app.web.compare_views import CompareView, compare_view
+from app.web.compare_words import LEVELS
 from app.web.guards import BodyTooLarge
 from app.web.note_views import concept_view
 from app.web.problems import LINES, TABLE, NotFound, problems_of
@@ -242,67 +234,3 @@ def told(wrong: PerennialError, site: Site, language: Language) -> dict[str, Any
     view = {"title": row.title[language], "shown": "", "problems": problem_views(problems_of(wrong), language)}
     html = fragment(site, language, "widget/problems.html", view)
     return {"status": row.status, "html": bytes(html.body).decode()}
-
-
-FILE = {"type": "string", "format": "binary"}
-SEVERAL = {"type": "array", "items": FILE, "minItems": 1}
-BODY = {
-    "required": True,
-    "content": {
-        "multipart/form-data": {
-            "schema": {
-                "type": "object",
-                "required": ["a", "b"],
-                "properties": {
-                    "a": SEVERAL | {"description": "The run to compare with; its ranks; for a rule, further runs."},
-                    "b": SEVERAL | {"description": "The other run; the files of its resumes in their order."},
-                    "noise": SEVERAL | {"description": "A run once more: the noise floor."},
-                    "require": {"type": "string", "enum": [*STRONGEST[:-1]], "default": "bitwise"},
-                    "tolerance": {
-                        "type": "array",
-                        "items": {"type": "string"},
-                        "description": "stage=relative,absolute, such as grad=1e-5,1e-7",
-                    },
-                    "rule": {"type": "string", "description": "A - B > 0.2 over >= 5 seeds"},
-                },
-            }
-        }
-    },
-}
-FOUND = {
-    "type": "object",
-    "required": ["level", "first_difference", "stages", "hints", "not_recorded", "seen_twice", "never_seen", "noise"],
-    "properties": {
-        "level": {"type": "string", "enum": [*STRONGEST, "not_recorded"]},
-        "first_difference": {
-            "type": ["object", "null"],
-            "required": ["stage", "optimizer_step", "micro_step", "rank"],
-            "properties": {
-                "stage": {"type": "string", "enum": list(STAGES[1:])},
-                "optimizer_step": {"type": "integer"},
-                "micro_step": {"type": ["integer", "null"]},
-                "rank": {"type": "integer"},
-            },
-        },
-        "stages": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["stage", "level", "first_step"],
-                "properties": {"first_step": {"type": ["integer", "null"]}},
-            },
-        },
-        "hints": {"type": "array", "items": {"type": "object"}},
-        "not_recorded": {"type": "array", "items": {"type": "string"}},
-        "seen_twice": {"type": ["integer", "null"]},
-        "never_seen": {"type": ["integer", "null"]},
-        "noise": {"type": ["object", "null"]},
-    },
-}
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: as_json(FOUND, "The level of each stage, and the first difference in causal order"),
-    **{
-        TABLE[kind].status: as_json(PROBLEMS, TABLE[kind].title.en)
-        for kind in (Unreadable, Stalled, Incomparable, BodyTooLarge, InvalidQuestion, WorkerLost, Busy, TookTooLong)
-    },
-}

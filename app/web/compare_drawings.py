@@ -38,7 +38,7 @@ def drawings(found: Comparison) -> list[Drawing]:
     apart = [(point.optimizer_step, abs(point.a - point.b)) for point in points if point.a != point.b]  # type: ignore[operator]
     known = [(step, far) for step, far in apart if 0 < far < math.inf]
     if known:
-        title = Text("|loss A − loss B|, by powers of ten", "|A 的损失 − B 的损失|，按 10 的幂")
+        title = Text("|loss A − loss B|, log scale", "|A 的损失 − B 的损失|，对数坐标")
         made.append(_distances(known, whole, first, title, "a"))
     for of in dict.fromkeys(one.of for one in found.distances):
         far = [(one.optimizer_step, one.relative) for one in found.distances if one.of == of and one.relative > 0]

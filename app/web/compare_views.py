@@ -11,37 +11,11 @@ from app.traces.conclusion import Conclusion
 from app.traces.hints import Hint
 from app.traces.record import Record
 from app.traces.stages import mapping, number_of
-from app.traces.witness import Pair, Parameters, Place
+from app.traces.witness import Pair, Parameters
 from app.web.compare_drawings import drawings
+from app.web.compare_words import LEVELS, SIGNS, STAGES, VERDICTS, unclaimed, verdict
 from app.web.words import Words
 
-STAGES: dict[str, Text] = {
-    "batch": Text("samples: ids, order, contents", "样本：编号、顺序、内容"),
-    "rng": Text("random generators", "随机数发生器"),
-    "forward": Text("outputs of the model", "模型输出"),
-    "loss": Text("loss and what it was divided by", "损失及其分母"),
-    "grad": Text("gradients, raw and as used", "梯度：原始的与实际使用的"),
-    "control": Text("learning rate, loss scale, skips", "学习率、损失缩放、是否跳过"),
-    "update": Text("the update itself", "更新本身"),
-    "weights": Text("weights and buffers", "权重与缓冲区"),
-    "optimizer": Text("what the optimizer remembers", "优化器状态"),
-    "side": Text("averages, scheduler, scaler, checkpoint", "滑动平均、调度器、缩放器、检查点"),
-    "eval": Text("evaluation", "评估"),
-}
-LEVELS: dict[str, Text] = {
-    "bitwise": Text("bitwise equal", "逐位相同"),
-    "equal": Text("equal in value, not in bits", "值相等，比特不同"),
-    "close": Text("close under the tolerance", "在容差之内"),
-    "conclusion": Text("the conclusion holds", "结论成立"),
-    "different": Text("different", "不同"),
-    "not_recorded": Text("not recorded", "没有记录"),
-}
-SIGNS = {"bitwise": "=", "equal": "≈", "close": "≈", "conclusion": "≈", "different": "≠", "not_recorded": "·"}
-VERDICTS: dict[str, Text] = {
-    "holds": Text("The rule holds.", "规则成立。"),
-    "fails": Text("The rule does not hold.", "规则不成立。"),
-    "not_enough_seeds": Text("Not enough seeds for this rule.", "种子数不够，无法按这条规则下结论。"),
-}
 CONCEPTS: dict[str, str] = {
     "same-ids-other-order": "data-order",
     "same-ids-other-contents": "random-state",
@@ -176,7 +150,7 @@ def nowhere(concept: str) -> tuple[str, str]:
 def compare_view(found: Comparison, language: Language, explained: Explained = nowhere) -> CompareView:
     first = found.first_difference
     return CompareView(
-        verdict=_verdict(found)[language],
+        verdict=verdict(found)[language],
         level=found.level,
         sign=SIGNS[found.level],
         level_words=LEVELS[found.level][language],
@@ -205,38 +179,7 @@ def compare_view(found: Comparison, language: Language, explained: Explained = n
         environment=tuple(
             RowView(name, _value(ours), _value(theirs), False) for name, (ours, theirs) in found.environment.items()
         ),
-        unclaimed=tuple(sentence[language] for sentence in _unclaimed(found)),
-    )
-
-
-def place_words(place: Place) -> Text:
-    micro = place.micro_step
-    return Text(
-        f"{place.stage}, step {place.optimizer_step}"
-        + ("" if micro is None else f", micro-batch {micro}")
-        + f", rank {place.rank}",
-        f"{place.stage}，第 {place.optimizer_step} 步"
-        + ("" if micro is None else f"，第 {micro} 个微批次")
-        + f"，进程 {place.rank}",
-    )
-
-
-def _verdict(found: Comparison) -> Text:
-    first = found.first_difference
-    if found.level == "not_recorded":
-        return Text(
-            f"The {found.steps} steps that both have hold nothing that could be compared.",
-            f"两次运行共有 {found.steps} 步，但没有记录任何可以比较的内容。",
-        )
-    if first is None:
-        return Text(
-            f"Bitwise equal in all that both recorded, over {found.steps} steps.",
-            f"在共有的 {found.steps} 步里，两边记录的内容逐位相同。",
-        )
-    name, step = first.stage, first.optimizer_step
-    return Text(
-        f"The runs part at step {step}, first in {name} ({STAGES[name].en}).",
-        f"两次运行在第 {step} 步分开，最先不同的是 {name}（{STAGES[name].zh}）。",
+        unclaimed=tuple(sentence[language] for sentence in unclaimed(found)),
     )
 
 
@@ -250,7 +193,7 @@ def _record(pair: Pair | None, language: Language) -> RecordView | None:
         return None
     names = [name for name in dict.fromkeys((*pair.a, *pair.b)) if name not in HEAD]
     rows = [row for name in names for row in _fields(name, pair.a, pair.b)]
-    return RecordView(place_words(pair.place)[language], tuple(rows))
+    return RecordView(pair.place.words[language], tuple(rows))
 
 
 def _fields(name: str, a: Record, b: Record) -> list[RowView]:
@@ -330,45 +273,12 @@ def _facts(found: Comparison, language: Language) -> list[tuple[str, str]]:
         facts.append((words.compare_tolerance, f"{stage} = {relative:g}, {absolute:g}"))
     if found.noise is not None:
         parted = found.noise.first_difference
-        said = LEVELS[found.noise.level] if parted is None else place_words(parted)
+        said = LEVELS[found.noise.level] if parted is None else parted.words
         facts.append((words.compare_noise_floor, said[language]))
     for resume in found.resumes:
-        loaded = "; ".join(f"{name}: {_value(verdict)}" for name, verdict in mapping(resume, "loaded").items())
+        loaded = words.semicolon.join(
+            f"{name}{words.colon}{LEVELS[said][language] if said in LEVELS else _value(said)}"
+            for name, said in mapping(resume, "loaded").items()
+        )
         facts.append((words.compare_resumed, f"{resume.get('step')}" + (f" · {loaded}" if loaded else "")))
     return facts + [(words.compare_torn, where) for where in found.torn]
-
-
-def _unclaimed(found: Comparison) -> list[Text]:
-    said = []
-    if found.not_recorded:
-        names = Text(", ".join(found.not_recorded), "、".join(found.not_recorded))
-        said.append(
-            Text(
-                f"Not recorded on both sides, so nothing is said of it: {names.en}.",
-                f"没有在两边都记录，因此不作任何断言：{names.zh}。",
-            )
-        )
-    for one in found.one_sided:
-        side = one.side.upper()
-        said.append(
-            Text(
-                f"From step {one.first_step} on {side} has records of {one.stage} that the other lacks; they are "
-                "compared with nothing.",
-                f"从第 {one.first_step} 步起，{side} 有 {one.stage} 的记录而另一边没有；这些记录没有参与比较。",
-            )
-        )
-    if any(stage.level == "close" for stage in found.stages):
-        said.append(
-            Text(
-                "Close is judged by recorded values and norms, which do not see a permutation; sketches (level 3) do.",
-                "“在容差之内”依据记录的数值与范数判断，它们看不出元素互换位置；级别 3 的草图看得出。",
-            )
-        )
-    if found.first_difference is not None:
-        said.append(
-            Text(
-                "Hints say which known faults look like this. They are not the cause.",
-                "提示说明哪些已知错误会呈现这种样子，并不等于原因。",
-            )
-        )
-    return said

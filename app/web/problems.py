@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from app.errors import (
     Busy,
@@ -81,7 +82,7 @@ TABLE: dict[type[Exception], Row] = {
     NotFound: Row(404, "not_found", Text("Nothing grows at this address", "这里还什么都没长出来")),
     BodyTooLarge: Row(413, "too_large", Text("This file is too large", "文件太大")),
     Stalled: Row(408, "stalled", Text("Nothing more arrived of what was being sent", "传到一半就没有后续了")),
-    Busy: Row(503, "busy", Text("Too many are waiting; try again in a moment", "排队的太多，请稍后再试")),
+    Busy: Row(503, "busy", Text("Too many are waiting; try again in a moment", "排队的请求太多，请稍后再试")),
     NoRoom: Row(503, "no_room", Text("There is no room here for these files just now", "服务器此刻放不下这些文件")),
     TookTooLong: Row(504, "took_too_long", Text("This was stopped at its time limit", "计算到了时间上限，已经停止")),
     WorkerLost: Row(
@@ -113,9 +114,12 @@ def install(app: FastAPI, site: Site) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
+            taken = methods(request) if error.status_code == 405 else []
             row = OTHER.get(error.status_code, OTHER[400])
             response = await run_in_threadpool(explained, site, request, row, error)
             response.headers.update(error.headers or {})
+            if taken:
+                response.headers["Allow"] = ", ".join(taken)
             return response
         return await run_in_threadpool(explained, site, request, TABLE[type(error)], error)
 
@@ -153,6 +157,13 @@ def explained(site: Site, request: Request, row: Row, error: Exception) -> Respo
         response.headers["Retry-After"] = str(error.retry_after)
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def methods(request: Request) -> list[str]:
+    """What the routes take at this address, but for the last, which takes all that no other knows."""
+    *routes, _ = request.app.router.routes
+    scopes = ((method, {**request.scope, "method": method}) for method in ("GET", "POST"))
+    return [method for method, scope in scopes if any(route.matches(scope)[0] is Match.FULL for route in routes)]
 
 
 def problems_of(error: Exception) -> tuple[Problem, ...]:

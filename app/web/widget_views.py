@@ -9,7 +9,7 @@ from app.errors import LaboratoryError, Problem
 from app.experiments.experiment import Column, Experiment, Named, query
 from app.experiments.parameters import Choice, Derived, Parameter, Params
 from app.laboratory import Outcome
-from app.language import Language, Text
+from app.language import Language, Text, alike
 from app.numerals import full, short
 
 
@@ -48,7 +48,7 @@ class ProblemView:
 
     parameter: str
     label: str
-    """The words beside its control; the parameter's own name where it has none."""
+    """The words beside its control; the parameter's own name where it has none; empty where the message names all."""
     given: str
     message: str
 
@@ -286,8 +286,8 @@ def _field(parameter: Parameter, typed: str | None, params: Params, place: Place
 
 
 FIELDS: dict[str, Text] = {
-    "trace": Text("trace", "轨迹"),
-    "form": Text("form", "表单"),
+    "trace": alike(""),
+    "form": alike(""),
     "a": Text("run A", "运行 A"),
     "b": Text("run B", "运行 B"),
     "tolerance": Text("tolerance", "容差"),

@@ -142,6 +142,7 @@ WORDS: dict[str, Text] = {
     "accepts": Text("accepts", "取值"),
     "last_shown": Text("Shown below is the state that this page starts from.", "下面显示的是本页最初的状态。"),
     "colon": Text(": ", "："),
+    "semicolon": Text("; ", "；"),
     "stop": Text(".", "。"),
     "listing": Text(", ", "、"),
     "in_notes": Text("· notes: {}", "· {} 篇笔记"),
@@ -279,20 +280,22 @@ WORDS: dict[str, Text] = {
         "带上两次训练运行的轨迹，看它们最先在哪一步、哪个阶段分开。",
     ),
     "compare_private": Text(
-        "A trace holds digests, norms and sample ids: no weights, no data. It is compared here and kept nowhere.",
-        "轨迹里只有摘要、范数和样本编号，没有权重，也没有数据。比较在这里完成，什么都不保留。",
+        "A trace holds digests, norms, losses and sample ids, and no data; at level 3 also a few values of each "
+        "weight. It is compared here and kept nowhere.",
+        "轨迹里是摘要、范数、损失和样本编号，不含数据；只有级别 3 会记下每个权重的几个数值。"
+        "比较在这里完成，什么都不保留。",
     ),
     "compare_a": Text("Run A, to compare with", "运行 A：作为对照"),
-    "compare_a_help": Text("One file, and those of its other ranks.", "一个文件，以及其他进程的文件。"),
+    "compare_a_help": Text("One file, or one for each rank.", "一个文件；多进程训练请选上每个进程的文件。"),
     "compare_b": Text("Run B", "运行 B"),
     "compare_b_help": Text(
-        "Of a run that was resumed, all its files, in their order.", "恢复过的运行请按先后顺序选上它的全部文件。"
+        "If it was resumed, all of its files, in order.", "如果恢复过，请按先后顺序选上它的全部文件。"
     ),
     "compare_more": Text("Tolerances, noise floor, conclusions", "容差、噪声底与结论"),
     "compare_noise": Text("Run A once more", "再跑一次的 A"),
     "compare_noise_help": Text(
         "Unchanged. What already differs there is blamed on nobody.",
-        "不作任何改动。它与 A 之间的差异不归咎于任何一方。",
+        "把 A 原样再跑一遍。两者之间本来就有的差异，不算到 B 头上。",
     ),
     "compare_tolerance_label": Text("Tolerances", "容差"),
     "compare_tolerance_help": Text(
@@ -318,6 +321,10 @@ WORDS: dict[str, Text] = {
         "Copy one file into your project; it needs torch 2.2 or later, nothing else. Three lines record a plain loop:",
         "把一个文件拷进你的项目，它只需要 torch 2.2 或更新的版本。普通的训练循环加三行就能记录：",
     ),
+    "compare_before_forward": Text("before the forward pass", "前向之前"),
+    "compare_before_backward": Text(
+        "before backward; what the mean was taken over", "反向之前；count 是取平均时除以的数"
+    ),
     "compare_schema": Text("What stands in a trace", "轨迹的格式"),
     "compare_files": Text("The two traces: {} and {}", "这两份轨迹：{} 与 {}"),
     "compare_ladder": Text("The ladder", "因果阶梯"),
@@ -328,10 +335,9 @@ WORDS: dict[str, Text] = {
     ),
     "compare_from": Text("from step {}", "从第 {} 步起"),
     "compare_here": Text("they part here", "从这里分开"),
-    "compare_asked": Text("required: {}", "要求：{}"),
-    "compare_held": Text("it holds", "达到"),
-    "compare_not_held": Text("it does not hold", "没有达到"),
-    "compare_hints": Text("What it looks like", "像是什么"),
+    "compare_held": Text("meets what was required: {}", "达到了所要求的“{}”"),
+    "compare_not_held": Text("does not meet what was required: {}", "没有达到所要求的“{}”"),
+    "compare_hints": Text("What it looks like", "看起来像什么"),
     "compare_next": Text("Next", "接下来"),
     "compare_advice": Text("To record next", "接下来记录什么"),
     "compare_explained": Text("Explained under “{}”", "详见“{}”"),
@@ -358,15 +364,15 @@ WORDS: dict[str, Text] = {
     "compare_facts": Text("What was compared", "比较了什么"),
     "compare_steps": Text("steps that both have", "共有的步数"),
     "compare_only": Text("steps only in A / only in B", "只在 A / 只在 B 的步数"),
-    "compare_seen_twice": Text("samples that B saw more often than A", "B 比 A 多见的样本次数"),
-    "compare_never_seen": Text("samples that B saw less often than A", "B 比 A 少见的样本次数"),
+    "compare_seen_twice": Text("samples that B saw more often than A", "B 比 A 多用样本的次数"),
+    "compare_never_seen": Text("samples that B saw less often than A", "B 比 A 少用样本的次数"),
     "compare_horizon": Text("closeness means nothing past step", "超过此步，接近与否不再说明什么"),
     "compare_tolerance": Text("tolerance (relative, absolute)", "容差（相对，绝对）"),
     "compare_noise_floor": Text("noise floor: A against itself", "噪声底：A 与它自身"),
-    "compare_resumed": Text("B was resumed after step", "B 恢复自第几步之后"),
-    "compare_torn": Text("line that ends in the middle", "中途断掉的行"),
+    "compare_resumed": Text("B was resumed after step", "B 在哪一步之后恢复"),
+    "compare_torn": Text("line that ends in the middle", "只写了一半的行"),
     "compare_environment": Text("Environment that differs", "不同的环境"),
-    "compare_unclaimed": Text("What is not claimed", "没有断言的内容"),
+    "compare_unclaimed": Text("What is not claimed", "哪些没有断言"),
     "compare_still": Text(
         "This copy stands still and compares nothing; the examples below were compared when it was made. On your own "
         "machine the command does: perennial compare A.jsonl B.jsonl",

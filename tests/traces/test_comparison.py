@@ -375,6 +375,18 @@ def test_the_text_fits_a_terminal_and_says_the_place(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 88
 
 
+def test_the_text_fits_a_terminal_where_names_are_long(tmp_path: Path) -> None:
+    names = [f"model.decoder.layers.{number}.self_attention.query_key_value.weight" for number in range(3)]
+
+    def listing(what: str) -> Record:
+        each = {name: digest((name, what)) for name in names}
+        return {"event": "parameters", "step": 2, "of": "weights", "complete": True, "digests": each, "norms": {}}
+
+    text = report(told(tmp_path, [*run(2), listing("a")], [*parted(run(2), "forward", 2), listing("b")]))
+    assert f"weights by name, step 2: 3 of 3 differ:\n  {names[0]},\n  {names[1]},\n" in text
+    assert max(map(len, text.splitlines())) <= 88
+
+
 def test_the_json_has_what_programs_read(tmp_path: Path) -> None:
     found: dict[str, Any] = json.loads(json.dumps(told(tmp_path, run(3), parted(run(3), "grad", 2)).json()))
     assert found["first_difference"] == {"stage": "grad", "optimizer_step": 2, "micro_step": 1, "rank": 0}

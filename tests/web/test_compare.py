@@ -29,6 +29,7 @@ from app.web.compare_views import CONCEPTS
 from app.web.uploads import Stalled, received
 from tests.conftest import served
 from tests.traces.written import Record, changed, environment, model, run, step, trace
+from tests.trials import apart
 from tests.web.visits import ARTICLE, Page, garden
 
 Parts = list[tuple[str, tuple[str, bytes]]]
@@ -115,6 +116,10 @@ def test_a_rule_is_decided_over_all_files_of_a_side(site: TestClient) -> None:
     asked = {"rule": "valid/loss: A − B > 2 over ≥ 2 seeds", "require": "conclusion"}
     found = site.post("/api/compare", files=sent, data=asked).json()
     assert (found["holds"], found["conclusion"]["verdict"], found["conclusion"]["a"]) == (True, "holds", [4.0, 5.0])
+    page = Page(site.post("/zh/compare", files=sent, data=asked).text)
+    assert page.one("p", **{"class": "verdict conclusion"}).text == (
+        "≈规则成立。两次运行在第 1 步分开，最先不同的是 loss。达到了所要求的“结论成立”"
+    )
 
 
 def test_names_of_files_lead_nowhere(site: TestClient, tmp_path: Path) -> None:
@@ -253,8 +258,12 @@ def test_a_sender_that_stops_in_the_middle_gives_its_place_back(tmp_path: Path) 
 
     headers = [(b"content-type", b"multipart/form-data; boundary=x")]
     request = Request({"type": "http", "method": "POST", "headers": headers}, receive)
-    with pytest.raises(Stalled):
-        asyncio.run(received(request, tmp_path, ["a"], patience=0.05))
+
+    async def sending() -> None:
+        with pytest.raises(Stalled):
+            await received(request, tmp_path, ["a"], patience=0.05)
+
+    apart(sending())
 
 
 def test_more_than_the_limit_is_refused_packed_or_not(small: TestClient) -> None:
@@ -365,10 +374,23 @@ def test_the_form_answers_with_the_report_without_scripts(site: TestClient, lang
     assert "update" in [code.text for code in page.all("code")]
     assert ("they part here" if language == "en" else "从这里分开") in first.text
     assert len(page.all("svg", role="img")) == 2
+    loaded = {
+        "en": "6 · weights: bitwise equal; optimizer: different; ",
+        "zh": "6 · weights：逐位相同；optimizer：不同；",
+    }
+    assert any(dd.text.startswith(loaded[language]) for dd in page.all("dd"))
     assert {"0.weight", "0.bias", "3.weight", "3.bias"} <= {code.text for code in page.all("code")}
     links = [href for href in page.hrefs() if "why-training-results-change#" in href]
     assert links and all(site.get(link.split("#")[0]).status_code == 200 for link in links)
     assert told.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(("loss", "hinted"), [(2.0, True), (0.7, False)])
+def test_hints_are_spoken_of_where_there_are_some(site: TestClient, loss: float, hinted: bool) -> None:
+    """Four times the loss is a known sign, 1.4 times is none."""
+    other = packed(changed(run(3), "loss", 2, loss=loss.hex()))
+    page = Page(site.post("/zh/compare", files=parts(packed(run(3)), other)).text)
+    assert (len(page.all("ul", **{"class": "hints"})), "并不断定原因" in page.one("article").text) == (hinted, hinted)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -377,6 +399,8 @@ def test_what_is_wrong_stands_above_the_form(site: TestClient, language: str) ->
     assert told.status_code == 400
     page = Page(told.text)
     assert "b/b.jsonl" in page.one("div", id="compare-status").text
+    assert "`" not in page.one("div", id="compare-status").text
+    assert "trace" in [code.text for code in page.all("code")]
     assert page.one("form", enctype="multipart/form-data").attributes["action"] == f"/{language}/compare"
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from app.traces import examples
 from tests.conftest import Reader, served
-from tests.traces.written import changed, run, written
+from tests.traces.written import changed, digest, run, written
 
 WHOLE = examples.path(examples.WHOLE)
 
@@ -31,6 +31,8 @@ def test_two_files_are_compared(article: str, reader: Callable[..., Reader], scr
     expect(page.locator("li[aria-current=step] code")).to_have_text("optimizer")
     assert verdict(page) == "The runs part at step 6, first in optimizer (what the optimizer remembers)."
     assert page.locator(".curves svg").count() == 2
+    listed = page.get_by_role("region", name="weights, step 7: 4 of 4 tensors differ")
+    expect(listed.get_by_role("row")).to_have_count(5)
     if scripts:
         assert page.url.endswith("/en/compare")
         expect(page.locator("#compare-report")).to_be_focused()
@@ -86,6 +88,37 @@ def test_files_beyond_the_limit_are_not_even_sent(reader: Callable[..., Reader],
         page.get_by_role("button", name="Compare", exact=True).click()
         expect(page.get_by_role("status")).to_have_text("Together these files are larger than 1 MB.")
         assert "POST" not in sent
+
+
+def test_words_in_a_drawing_are_filled_and_not_outlined(article: str, reader: Callable[..., Reader]) -> None:
+    page = reader().open(f"{article}/en/compare/not-divided")
+    expect(page.locator(".curves text.mark")).to_have_text(["they part", "they part"])
+    strokes = "(all) => [...new Set(all.map((one) => getComputedStyle(one).stroke))]"
+    assert page.locator(".chart text").evaluate_all(strokes) == ["none"]
+
+
+def test_a_long_list_of_tensors_is_whole_on_paper(article: str, reader: Callable[..., Reader], tmp_path: Path) -> None:
+    names = [f"layers.{number}.weight" for number in range(100)]
+
+    def listing(what: str) -> dict[str, object]:
+        each = {name: digest((name, what)) for name in names}
+        norms = {name: (1.0).hex() for name in names}
+        return {"event": "parameters", "step": 2, "of": "weights", "complete": True, "digests": each, "norms": norms}
+
+    records = [*run(2), listing("a")]
+    other = [*changed(run(2), "forward", 2, digest="0" * 32), listing("b")]
+    page = reader().open(f"{article}/en/compare")
+    choose(page, written(tmp_path / "a.jsonl", records), written(tmp_path / "b.jsonl", other))
+    page.get_by_role("button", name="Compare", exact=True).click()
+    listed = page.get_by_role("region", name="weights, step 2: 100 of 100 tensors differ")
+    expect(listed.get_by_role("row")).to_have_count(101)
+    heights = "(one) => [one.clientHeight, one.scrollHeight]"
+    shown, whole = listed.evaluate(heights)
+    assert shown < whole / 3
+    page.emulate_media(media="print")
+    shown, whole = listed.evaluate(heights)
+    assert shown == whole
+    expect(page.locator("form.bring")).to_be_hidden()
 
 
 def test_nothing_is_too_wide_and_everything_has_a_name(article: str, reader: Callable[..., Reader]) -> None:

@@ -98,6 +98,23 @@ def test_a_method_that_an_address_does_not_take_is_refused(site: TestClient, met
     assert "GET" in answer.headers["allow"]
 
 
+@pytest.mark.parametrize(
+    ("method", "address", "taken"),
+    [
+        ("GET", "/api/compare", "POST"),
+        ("HEAD", "/api/compare", "POST"),
+        ("PUT", "/api/compare", "POST"),
+        ("PUT", "/zh/compare", "GET, POST"),
+        ("POST", "/en/compare/lost-optimizer", "GET"),
+    ],
+)
+def test_a_refusal_names_every_method_that_an_address_takes(
+    site: TestClient, method: str, address: str, taken: str
+) -> None:
+    answer = site.request(method, address)
+    assert (answer.status_code, answer.headers["allow"]) == (405, taken)
+
+
 def test_every_error_that_a_reader_can_meet_has_its_status() -> None:
     leaves = {kind for parent in (ReaderError, TraceError, LaboratoryError) for kind in parent.__subclasses__()}
     assert leaves <= set(TABLE)
@@ -148,7 +165,7 @@ def test_a_reader_with_all_slots_taken_is_told_when_to_come_back(tmp_path: Path)
             third = await reader.get(f"{SLOW}9", headers={"Accept-Language": "zh"})
             assert third.status_code == 503
             assert int(third.headers["retry-after"]) >= 1
-            assert third.json() == {"error": "busy", "problems": [], "message": "排队的太多，请稍后再试"}
+            assert third.json() == {"error": "busy", "problems": [], "message": "排队的请求太多，请稍后再试"}
             fragment = await reader.get("/en/widgets/accumulation/result?n=100000&seed=9")
             assert (fragment.status_code, "<html" in fragment.text) == (503, False)
             assert int(fragment.headers["retry-after"]) >= 1
