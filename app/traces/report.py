@@ -16,7 +16,8 @@ def report(found: Comparison) -> str:
     """In English, as all that the command says."""
     parts = (_verdict, _ladder, _concluded, _remarks, _hinted, _next)
     lines = [line for part in parts for line in part(found)]
-    return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") if line else "" for line in lines)
+    filled = textwrap.TextWrapper(WIDTH, subsequent_indent="  ", break_on_hyphens=False)  # paths and names stay whole
+    return "\n".join(filled.fill(line) if line else "" for line in lines)
 
 
 def place(first: Place) -> str:
@@ -95,6 +96,7 @@ def _remarks(found: Comparison) -> list[str]:
         f"environment: {name} is {ours!r} in A, {theirs!r} in B" for name, (ours, theirs) in found.environment.items()
     ]
     said += [f"torn line: {where}" for where in found.torn]
+    said += [f"begins anew at {where}: the run that stands before it is left out" for where in found.anew]
     return ["", *said]
 
 

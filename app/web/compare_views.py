@@ -331,6 +331,7 @@ def _facts(found: Comparison, language: Language) -> list[tuple[str, str]]:
     for resume in found.resumes:
         loaded = "; ".join(f"{name}: {_value(verdict)}" for name, verdict in mapping(resume, "loaded").items())
         facts.append((words.compare_resumed, f"{resume.get('step')}" + (f" · {loaded}" if loaded else "")))
+    facts += [(words.compare_anew, where) for where in found.anew]
     return facts + [(words.compare_torn, where) for where in found.torn]
 
 

@@ -363,6 +363,7 @@ WORDS: dict[str, Text] = {
     "compare_tolerance": Text("tolerance (relative, absolute)", "容差（相对，绝对）"),
     "compare_noise_floor": Text("noise floor: A against itself", "噪声底：A 与它自身"),
     "compare_resumed": Text("B was resumed after step", "B 恢复自第几步之后"),
+    "compare_anew": Text("begins anew here; the run before it is left out", "从这里重新开始，此前的运行不计"),
     "compare_torn": Text("line that ends in the middle", "中途断掉的行"),
     "compare_environment": Text("Environment that differs", "不同的环境"),
     "compare_unclaimed": Text("What is not claimed", "没有断言的内容"),
