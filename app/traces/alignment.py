@@ -73,7 +73,7 @@ def _moved(span: Span, first: Record, reached: int, known: Mapping[Batch, list[P
 
 
 def _first_batch(span: Span) -> Record | None:
-    alone = Run({0: (replace(span, cut=None),)}, (), {}, {}, ())
+    alone = Run({0: (replace(span, cut=None),)}, (), {}, {}, (), ())
     for step in alone.steps():
         for record in filter(None, map(parsed, step.parts[0].of("batch"))):
             return record

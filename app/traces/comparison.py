@@ -95,6 +95,8 @@ class Comparison:
     only_b: int
     records: int
     torn: tuple[str, ...]
+    anew: tuple[str, ...]
+    """Where a file begins a run anew; what stands before it there is left out."""
 
     def json(self) -> dict[str, Any]:
         """As plain JSON: floats that are not finite are the strings of the API."""
@@ -178,6 +180,7 @@ def _comparison(walk: Walk, floor: Comparison | None, decided: Conclusion | None
         only_b=walk.only["b"],
         records=walk.records,
         torn=(*walk.a.torn, *walk.b.torn),
+        anew=(*walk.a.anew, *walk.b.anew),
     )
 
 

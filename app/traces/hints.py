@@ -124,6 +124,18 @@ def _contents(evidence: Evidence) -> bool:
     return evidence.at("batch") and bool(same) and all(same) and other
 
 
+def _unnamed(evidence: Evidence) -> bool:
+    """Whether contents differ that the ids of both do not name."""
+    a, b = evidence.pair()
+    other = any(a[name] != b[name] for name in ("inputs", "rows") if name in a and name in b)
+    return evidence.at("batch") and other and not ("order" in a and "order" in b)
+
+
+def _shapes(evidence: Evidence) -> bool:
+    a, b = evidence.pair()
+    return evidence.at("batch") and "shapes" in a and "shapes" in b and a["shapes"] != b["shapes"]
+
+
 def _repeated(evidence: Evidence) -> bool:
     a, b = evidence.pair()
     past, _ = evidence.near()
@@ -266,16 +278,29 @@ def _side(what: str) -> Callable[[Evidence], bool]:
     return lambda evidence: evidence.at("side") and evidence.pair()[1].get("what") == what
 
 
-def _moved(evidence: Evidence) -> bool:
-    if evidence.b is None or not (evidence.at("rng") or evidence.at("eval")):
-        return False
-    return any(one.get("moved") for side in (evidence.a, evidence.b) if side is not None for one in side.of("eval"))
+def _draws(evidence: Evidence) -> bool:
+    return any(name.startswith(GENERATOR) for name in _moved(evidence))
+
+
+def _moves(evidence: Evidence) -> bool:
+    return any(not name.startswith(GENERATOR) for name in _moved(evidence))
+
+
+def _moved(evidence: Evidence) -> list[str]:
+    """What the evaluations of the step left other than it was, on either side."""
+    if not (evidence.at("rng") or evidence.at("eval")):
+        return []
+    evaluations = [one for side in (evidence.a, evidence.b) if side is not None for one in side.of("eval")]
+    return [str(name) for one in evaluations if isinstance(one.get("moved"), list) for name in one["moved"]]
 
 
 def _metrics(evidence: Evidence) -> bool:
     a, b = evidence.pair()
     return evidence.at("eval") and any(a.get(name) != b.get(name) for name in ("metrics", "count"))
 
+
+GENERATOR = "rng:"
+"""How what an evaluation moved is named where it is a generator."""
 
 TABLE = (
     Hint(
@@ -301,6 +326,26 @@ TABLE = (
             "Digest the samples before augmentation too, and give the augmentation's generator to the recorder.",
             "在增强之前也取一次摘要，并把增强所用的发生器交给记录器。",
         ),
+    ),
+    Hint(
+        "contents-without-ids",
+        _unnamed,
+        Text(
+            "The contents of the batch differ, and no ids say whether its samples do: fits other samples, another "
+            "order, or augmentation.",
+            "批次的内容不同，又没有编号说明样本是否相同：符合样本、顺序或增强不同的情形。",
+        ),
+        Text("Give the ids of the samples to `trace.batch`.", "把样本编号传给 `trace.batch`。"),
+    ),
+    Hint(
+        "batch-shapes",
+        _shapes,
+        Text(
+            "The tensors of the batch have other shapes, types or places: fits another batch size, padding or cast, or "
+            "another nest given to `trace.batch`.",
+            "批次里张量的形状、类型或位置不同：符合批次大小、填充或转换不同，或传给 `trace.batch` 的内容不同的情形。",
+        ),
+        Text("Compare `shapes` of the two `batch` lines.", "比较两个 `batch` 行的 `shapes`。"),
     ),
     Hint(
         "batches-repeat",
@@ -360,20 +405,33 @@ TABLE = (
     ),
     Hint(
         "evaluation-draws",
-        _moved,
+        _draws,
         Text(
-            "An evaluation left something other than it was: fits one that draws from the training's generators.",
-            "一次评估改动了训练的状态：符合评估从训练的发生器中抽取的情形。",
+            "An evaluation left a generator other than it was: it draws from those of the training.",
+            "一次评估改动了随机数发生器：它从训练的发生器中抽取。",
         ),
         Text("Give the evaluation generators of its own.", "让评估使用自己的发生器。"),
+    ),
+    Hint(
+        "evaluation-moves",
+        _moves,
+        Text(
+            "An evaluation left the model other than it was: fits running statistics that it moved, or a mode that was "
+            "not set back.",
+            "一次评估改动了模型：符合评估改动了运行统计量，或之后没有把模式切回来的情形。",
+        ),
+        Text(
+            "Evaluate in `eval` mode, call `train` after it, and see `moved` of the `eval` lines.",
+            "在 `eval` 模式下评估，之后调用 `train`，并查看 `eval` 行的 `moved`。",
+        ),
     ),
     Hint(
         "forward-first",
         lambda evidence: evidence.at("forward"),
         Text(
             "Data and generators are equal and the outputs differ: fits another kernel, precision, thread count or "
-            "mode (`train`, `eval`).",
-            "数据与发生器都相同，输出不同：符合内核、精度、线程数或模式（`train`、`eval`）不同的情形。",
+            "mode (`train`, `eval`), or weights that changed between two steps.",
+            "数据与发生器都相同，输出不同：符合内核、精度、线程数或模式（`train`、`eval`）不同，或权重在两步之间被改动的情形。",
         ),
         Text(
             "Compare the environment lines; record at level 2 to see whether the weights were equal.",

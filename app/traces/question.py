@@ -5,7 +5,7 @@ import math
 import os
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.errors import Incomparable, InvalidQuestion, Problem, TraceError
@@ -125,7 +125,7 @@ def answer_aside(
 ) -> Comparison:
     """As answer, in a process of its own; `limit` is of the unpacked bytes of each run.
 
-    What it raises names the files as they stand in the folder.
+    It names the files as they stand in the folder.
     """
     read = 0
     with (folder / READ).open("wb", buffering=0) as told:
@@ -137,9 +137,11 @@ def answer_aside(
                 os.pwrite(told.fileno(), f"{read:20d}".encode(), 0)
 
         try:
-            return answer(a, b, noise, question, watch, limit)
+            found = answer(a, b, noise, question, watch, limit)
         except TraceError as wrong:
             raise wrong.within(folder) from None
+    torn, anew = ([one.removeprefix(f"{folder}{os.sep}") for one in places] for places in (found.torn, found.anew))
+    return replace(found, torn=tuple(torn), anew=tuple(anew))
 
 
 def bytes_read(folder: Path) -> int:

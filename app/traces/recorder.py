@@ -16,7 +16,11 @@ Hooks on the model and on the optimizer's step collect the rest. Also: `with tra
 `with trace.checkpoint(payload)`, `with trace.resume(payload, step=n)`, `with trace.averages("ema", ema)`. In other
 loops: `Trainer(callbacks=[lightning_callback("run-a.jsonl")])` of Lightning,
 `trainer.add_callback(trainer_callback("run-a.jsonl"))` of Hugging Face, and with Accelerate a Recorder of what
-`prepare` gave back. `Recorder(None, …)` records nothing.
+`prepare` gave back. `Recorder(None, …)` records nothing. Of several optimizers each has a Recorder and a file of its
+own. Of a compiled model give it what `torch.compile` gave back: hooks within a graph see no outputs.
+
+What cannot be recorded ends the trace with a warning, never the training. A path that exists is appended to, as a
+resume does: a run from the start takes the place of what stands before it.
 
 It changes nothing: it draws no random number, calls no collective, leaves no trace in autograd and reads nothing back
 from a device in the middle of a backward pass. `self_check(train)` proves that for a program, and so does
@@ -131,6 +135,12 @@ def _sum(tensor: Tensor, offset: int = 0, shape: tuple[int, ...] | None = None) 
         fold = _fold(f"{str(tensor.dtype).removeprefix('torch.')}{list(whole)}", flat.device)
         lanes, canon = lanes + fold, None if canon is None else canon + fold
     return Sum(lanes, lanes if canon is None else canon, norm)
+
+
+def _words(dtype: torch.dtype) -> int:
+    """So many words an element has; the parts of a complex one have their own."""
+    parts = 2 if dtype.is_complex else 1
+    return parts * max(1, dtype.itemsize // parts // 4)
 
 
 def _flat(tensor: Tensor) -> Tensor:
@@ -304,7 +314,7 @@ def _plan(kinds: tuple[tuple[str, torch.dtype, torch.Size], ...], device: torch.
         inner, outer = _keys(device)
         keys, fold = [], torch.zeros(2, dtype=torch.int64, device=device)
         for name, dtype, shape in kinds:
-            count = shape.numel() * max(1, dtype.itemsize // 4)
+            count = shape.numel() * _words(dtype)
             keys.append(inner[:, :count] * outer(0, 1) * _key(name, device)[:, None])
             fold = fold + _fold(f"{str(dtype).removeprefix('torch.')}{list(shape)}", device) * _key(name, device)
         return torch.cat(keys, 1), fold
@@ -434,7 +444,9 @@ def _state_sum(nest: Any) -> Sum:
 
 
 def _id_word(one: Any) -> int | str:
-    """Whole numbers as they are, else a hash: an id may be a path."""
+    """Whole numbers as they are, of whatever kind, else a hash: an id may be a path."""
+    if getattr(one, "ndim", None) == 0:
+        one = one.item()
     if isinstance(one, bool) or not isinstance(one, int):
         return f"#{_text_digest(str(one))[:16]}"
     return one
@@ -578,7 +590,9 @@ class Recorder:
         scaler = scaler if scaler is not None else getattr(optimizer, "scaler", None)
         self.scaler: Any = scaler if hasattr(scaler, "step") else None
         found = scheduler if isinstance(scheduler, list | tuple) else [scheduler]
-        self.schedulers: list[Any] = [getattr(one, "scheduler", one) for one in found if one is not None]
+        self.schedulers: list[Any] = [
+            own for one in found if hasattr(own := getattr(one, "scheduler", one), "state_dict")
+        ]
         self.generators = dict(generators or {})
         self.names = _Names(model, self.optimizer)
         self.step, self.micro = 0, 0
@@ -592,7 +606,6 @@ class Recorder:
             _checked.append(self)
         if path is None:
             return
-        self.off = False
         self.rank, self.world = _place(rank, world)
         few = self.names.count <= FEW
         self.level = level if level is not None else 1 if few else 0
@@ -605,8 +618,9 @@ class Recorder:
         self._calls, self._asked = 0, -1
         self._before: _Before | None = None
         self._file = _opened(_ranked(Path(os.fspath(path)), self.rank))
-        self._shut = weakref.finalize(self, os.close, self._file)
         self._handles = self._hook()
+        self._owner = os.getpid()
+        self.off = False
         self._begin(run)
         atexit.register(_close_if_there, weakref.ref(self))
 
@@ -616,7 +630,7 @@ class Recorder:
         """A micro-batch, before its forward pass: the ids of its samples in order, and any nest of tensors."""
         if self.off:
             return
-        with _quietly():
+        with self._safely():
             self._open(epoch)
             self._write("batch", epoch=self.epoch, **_batch_fields(ids, inputs), micro=self.micro)
             self._write_generators("batch", micro=self.micro)
@@ -627,16 +641,16 @@ class Recorder:
             self.losses.append(float(loss.detach() if isinstance(loss, Tensor) else loss).hex())
         if self.off:
             return
-        if isinstance(loss, Tensor) and loss.numel() != 1:
-            raise ValueError(f"a loss is one number, not {list(loss.shape)}")
-        with _quietly():
+        with self._safely():
+            if isinstance(loss, Tensor) and loss.numel() != 1:
+                raise ValueError(f"a loss is one number, not {list(loss.shape)}")
             if self.micro == 0:
                 self._open(None)
             value = loss.detach().double().reshape(()) if isinstance(loss, Tensor) else float(loss)
             dtype = str(loss.dtype).removeprefix("torch.") if isinstance(loss, Tensor) else "float64"
             over = count.item() if isinstance(count, Tensor) else count
             self._write("loss", micro=self.micro, loss=value, count=over, dtype=dtype)
-        if isinstance(loss, Tensor) and loss.grad_fn is not None:
+        if not self.off and isinstance(loss, Tensor) and loss.grad_fn is not None:
             loss.register_hook(self._on_seed)
 
     @contextlib.contextmanager
@@ -646,8 +660,9 @@ class Recorder:
         if self.off:
             yield found
             return
-        self._settle()
-        with _quietly():
+        before: Json = {}
+        with self._safely():
+            self._settle()
             before = self._standing()
             self._write("rng", at="eval_start", generators=before["rng"])
         self._evaluating += 1
@@ -655,7 +670,9 @@ class Recorder:
             yield found
         finally:
             self._evaluating -= 1
-        with _quietly():
+        if self.off:
+            return
+        with self._safely():
             after = self._standing()
             self._write("rng", at="eval_end", generators=after["rng"])
             metrics = _numbers(found)
@@ -669,14 +686,17 @@ class Recorder:
         if self.off:
             yield saved
             return
-        self._settle()
-        with _quietly():
+        whole: Json = {}
+        with self._safely():
+            self._settle()
             one = _state_sum(payload)
             whole = _resolved({"digest": one.digest, "canon": one.canon})
             live, parts = self._against(payload, whole_only=False)
             aliases = len(_storages(payload) & self._live_storages())
         yield saved
-        with _quietly():
+        if self.off:
+            return
+        with self._safely():
             after = _hex(_state_sum(payload).digest)
             back = _hex(_state_sum(saved.back).digest) if saved.given else None
             late = after if after != whole["digest"] else None
@@ -695,20 +715,24 @@ class Recorder:
         if self.off:
             yield
             return
-        with _quietly():
+        before: Json = {}
+        with self._safely():
             before = self.kinds()
             whole = None if payload is None else _hex(_state_sum(payload).digest)
         yield
-        with _quietly():
+        if self.off:
+            return
+        with self._safely():
             after = self.kinds()
             counted = _counters(self.optimizer)
             source = "given" if step is not None else "optimizer" if counted else "unknown"
-            self.step = step if step is not None else int(max(counted)) if counted else self.step
-            self.since, self.micro, self.epoch = self.step, micro, epoch
+            self.step = int(step) if step is not None else int(max(counted)) if counted else self.step
+            self.since, self.micro = self.step, int(micro)
+            self.epoch = None if epoch is None else int(epoch)
             loaded, parts = (None, None) if payload is None else self._against(payload, whole_only=True)
             changed = [kind for kind in after if after[kind] != before.get(kind)]
-            known = {"epoch": epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
-            self._write("resume", **{"from": source}, micro=micro or None, **known)
+            known = {"epoch": self.epoch, "payload": whole, "loaded": loaded, "parts": parts, "changed": changed}
+            self._write("resume", **{"from": source}, micro=self.micro or None, **known)
             self._write_state(full=True, loaded=True)
             self._write_side()
             self._write_generators("resume")
@@ -717,7 +741,8 @@ class Recorder:
     def found(self, name: str, metrics: Mapping[str, Any]) -> None:
         """The numbers of an evaluation that is over; what it moved is not known then."""
         if not self.off:
-            self._write("eval", name=name, metrics=_numbers(metrics))
+            with self._safely():
+                self._write("eval", name=name, metrics=_numbers(metrics))
             self.flush()
 
     def averages(self, name: str, source: Any) -> "_Averages":
@@ -734,19 +759,15 @@ class Recorder:
         if self.off or not self._lines:
             return
         lines, self._lines = self._lines, []
-        with _quietly():
-            data = b"".join(_line(line) for line in lines)
-        try:
-            _append(self._file, data)
-        except OSError as error:
-            warnings.warn(f"the trace ends here, its file cannot be written: {error.strerror}", stacklevel=2)
-            self._stop()
+        with self._safely():
+            _append(self._file, b"".join(_line(line) for line in lines))
 
     def close(self) -> None:
         """Take the hooks away. A trace is whole without it."""
         if self.off:
             return
-        self._settle()
+        with self._safely():
+            self._settle()
         self.flush()
         self._stop()
 
@@ -754,7 +775,19 @@ class Recorder:
         self.off = True
         for handle in self._handles:
             handle.remove()
-        self._shut()
+        with contextlib.suppress(OSError):
+            os.close(self._file)
+
+    @contextlib.contextmanager
+    def _safely(self) -> Iterator[None]:
+        """Quietly, and what goes wrong ends the trace, never the training."""
+        try:
+            with _quietly():
+                yield
+        except Exception as error:
+            why = f"its file cannot be written: {error.strerror}" if isinstance(error, OSError) else repr(error)
+            self._stop()
+            warnings.warn(f"the trace ends here, {why}", stacklevel=4)
 
     def __enter__(self) -> "Recorder":
         return self
@@ -762,14 +795,22 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if self.__dict__.get("off", True):
+            return
+        if self._owner == os.getpid():  # another process that was forked off has the same lines waiting
+            self.close()
+        else:
+            self._stop()
+
     # Hooks
 
     def _hook(self) -> list[Any]:
         handles = [
             self.model.register_forward_pre_hook(_Hook(self._on_call), with_kwargs=True),
             self.model.register_forward_hook(_Hook(self._on_output)),
-            self.optimizer.register_step_pre_hook(self._on_step),
-            self.optimizer.register_step_post_hook(self._on_stepped),
+            self.optimizer.register_step_pre_hook(torch.compiler.disable(self._on_step)),
+            self.optimizer.register_step_post_hook(torch.compiler.disable(self._on_stepped)),
         ]
         if self.scaler is not None:
             handles.append(_Watch(self.scaler, self))
@@ -787,10 +828,10 @@ class Recorder:
         if self._elsewhere():
             return
         tensors = _tensors(outputs)
-        with _quietly():
+        with self._safely():
             one = self._measured(tensors, self._is_full())
             self._write("forward", micro=self.micro, call=self._calls, **one)
-        for name, tensor in tensors:
+        for name, tensor in tensors if not self.off else ():
             if tensor.grad_fn is not None:
                 tensor.register_hook(self._on_backward)
             if name == "loss" and self.reads_loss and tensor.numel() == 1:
@@ -816,7 +857,9 @@ class Recorder:
 
     def _on_backward_ended(self) -> None:
         self._queued = self._fresh = False
-        with _quietly():
+        if self.off:
+            return
+        with self._safely():
             self._write_gradients("raw")
         self._seed, self._calls = None, 0
 
@@ -847,7 +890,7 @@ class Recorder:
 
     def _about_to_step(self) -> None:
         """Gradients are as the step will use them. A closure may bring us here several times in one step."""
-        with _quietly():
+        with self._safely():
             self._write_gradients("clipped")
             if self._before is None:
                 self._before = _Before(self.names, self._control())
@@ -855,7 +898,7 @@ class Recorder:
     def _on_stepped(self, _: Any, __: Any, ___: Any) -> None:
         if self.off:
             return
-        with _quietly():
+        with self._safely():
             before = self._before or _Before(self.names, self._control())
             skip = getattr(self.optimizer, "found_inf", None)  # of a kernel that leaves the step out by itself
             skipped = isinstance(skip, Tensor) and bool(skip.item())
@@ -863,7 +906,7 @@ class Recorder:
 
     def skipped(self) -> None:
         """The scaler left the step out."""
-        with _quietly():
+        with self._safely():
             self._write_gradients("clipped")
             self._end_step(self._control() | {"skipped": True}, None)
 
@@ -872,7 +915,7 @@ class Recorder:
     def _open(self, epoch: int | None) -> None:
         """Begin a micro-batch."""
         self._settle()
-        self.epoch = epoch if epoch is not None else self.epoch
+        self.epoch = int(epoch) if epoch is not None else self.epoch
         self.micro += 1
         self._calls, self._fresh, self._queued = 0, True, False
 
@@ -1087,13 +1130,13 @@ class _Averages:
 
     def __enter__(self) -> None:
         if not self.trace.off:
-            with _quietly():
+            with self.trace._safely():
                 self.before = self.trace.names.kept_digests()
 
     def __exit__(self, *_: object) -> None:
         if self.trace.off:
             return
-        with _quietly():
+        with self.trace._safely():
             came_back = self.trace.names.kept_digests() == self.before
             self.trace._write_average(self.name, restored="bitwise" if came_back else "different")
         self.trace.flush()
@@ -1373,7 +1416,9 @@ def _resolved(value: Any, name: str = "") -> Any:
             if found[whole] == found.get(whole.removesuffix("_canon") if "_" in whole else "digest"):
                 del found[whole]
         return found
-    return [_resolved(one, name) for one in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_resolved(one, name) for one in value]
+    return _resolved(value.item(), name) if hasattr(value, "item") else value  # a number of numpy
 
 
 def _line(line: Json) -> bytes:
@@ -1451,7 +1496,9 @@ class _Hook:
         self.act = act
 
     def __call__(self, *given: Any) -> Any:
-        return self.act(*given)
+        # What is being compiled or exported stays as it is; the wrapper that torch.compile gives back has hooks too.
+        graph = torch.compiler.is_compiling() or torch.jit.is_tracing()  # type: ignore[attr-defined]
+        return None if graph else self.act(*given)
 
     def __reduce__(self) -> Any:
         return getattr, (contextlib.nullcontext(), "__exit__")

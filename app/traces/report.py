@@ -90,6 +90,7 @@ def _remarks(found: Comparison) -> list[str]:
         f"environment: {name} is {ours!r} in A, {theirs!r} in B" for name, (ours, theirs) in found.environment.items()
     ]
     said += [f"torn line: {where}" for where in found.torn]
+    said += [f"begins anew at {where}: the run that stands before it is left out" for where in found.anew]
     return ["", *said]
 
 

@@ -80,6 +80,8 @@ class Run:
     model: Record
     torn: tuple[str, ...]
     """Places of lines that end in the middle."""
+    anew: tuple[str, ...]
+    """Places at which it begins anew: what was recorded before them is left out."""
 
     @property
     def world(self) -> int:
@@ -144,12 +146,16 @@ def _run(every: Sequence[Turn]) -> Run:
     ranks: dict[int, list[Turn]] = {}
     for turn in every:
         ranks.setdefault(turn.rank, []).append(turn)
-    first = {event: next((turn.record for turn in every if turn.event == event), {}) for event in ("env", "model")}
+    starts = {rank: _start(own) for rank, own in ranks.items()}
+    kept = [turn for rank, own in ranks.items() for turn in own[starts[rank] :]]
+    first = {event: next((turn.record for turn in kept if turn.event == event), {}) for event in ("env", "model")}
+    anew = [own[starts[rank]] for rank, own in ranks.items() if any(_is_training(t) for t in own[: starts[rank]])]
     return Run(
-        ranks={rank: tuple(_spans(own)) for rank, own in sorted(ranks.items())},
-        heads=tuple(turn.record for turn in every if turn.event == "trace"),
+        ranks={rank: tuple(_spans(own[starts[rank] :])) for rank, own in sorted(ranks.items())},
+        heads=tuple(turn.record for turn in kept if turn.event == "trace"),
         environment=first["env"],
         model=first["model"],
+        anew=tuple(f"{turn.path}:{turn.line}" for turn in anew),
         torn=tuple(f"{turn.path}:{turn.line}" for turn in every if turn.event == "torn"),
     )
 
@@ -163,14 +169,23 @@ def with_ranks(path: Path) -> list[Path]:
 
 def _begins(every: Sequence[Turn], at: int) -> bool:
     """Whether the segment that this turn opens is a new start: no resume comes before its first batch."""
-    turning = (turn.event for turn in islice(every, at + 1, None))
+    turning = (every[place].event for place in range(at + 1, len(every)))
     return next((event for event in turning if event in ("trace", "resume", "batch", "end")), "") != "resume"
 
 
+def _start(every: Sequence[Turn]) -> int:
+    """The turn at which one rank's run begins for the last time."""
+    places = reversed(range(len(every)))
+    return next((place for place in places if every[place].event == "trace" and _begins(every, place)), 0)
+
+
+def _is_training(turn: Turn) -> bool:
+    return turn.event in ("batch", "resume")
+
+
 def _spans(every: Sequence[Turn]) -> list[Span]:
-    """Where the lines of one rank's run stand."""
+    """Where the lines of one rank's run stand, from its last start on."""
     pieces: list[Span] = []
-    start = 0  # the piece that the run begins with
     for path, group in groupby(every, attrgetter("path")):
         own = list(group)
         open_at: Turn | None = None
@@ -182,12 +197,9 @@ def _spans(every: Sequence[Turn]) -> list[Span]:
                 step = resume["step"] if resume is not None else None
                 pieces.append(Span(path, open_at.line + 1, turn.line, None, step, resume))
                 open_at = None
-            if turn.event == "resume":
+            if turn.event == "resume" or (turn.event == "trace" and _begins(own, i)):
                 open_at = turn
-            elif turn.event == "trace" and _begins(own, i):
-                start = len(pieces)
-                open_at = turn
-    return cut_back(pieces[start:])
+    return cut_back(pieces)
 
 
 def cut_back(spans: Sequence[Span]) -> list[Span]:

@@ -182,16 +182,18 @@ class Walk:
                 yield Found("update", number, 0, rank, 1, 0, level, after.a, after.b)
 
     def _count(self, a: Records, b: Records) -> None:
-        both = a.by.keys() & b.by.keys()  # half a window lacks the other half: a resume in its midst, or the end
-        for records, sign in ((a, 1), (b, -1)):
-            for key, batch in records.by.items():
-                if key[0] != "batch" or (key not in both and not self.cut):
-                    continue
-                ids = batch.get("ids")
-                if isinstance(ids, list) and not self.ids_over:
-                    self.has_ids = True
-                    self._tally(ids, sign)
-        self.ids_over = self.ids_over or len(self.ids) > MOST_IDS
+        """Where both have ids; half a window lacks the other half: a resume in its midst, or the end."""
+        ours, theirs = (
+            {key: one["ids"] for key, one in side.by.items() if key[0] == "batch" and isinstance(one.get("ids"), list)}
+            for side in (a, b)
+        )
+        if not ours or not theirs or self.ids_over:
+            return
+        for own, other, sign in ((ours, theirs, 1), (theirs, ours, -1)):
+            for key in own if self.cut else own.keys() & other.keys():
+                self.has_ids = True
+                self._tally(own[key], sign)
+        self.ids_over = len(self.ids) > MOST_IDS
 
     def _tally(self, ids: list[Any], sign: int) -> None:
         kept, before = self.ids, self.ids.get

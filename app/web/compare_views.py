@@ -19,12 +19,15 @@ from app.web.words import Words
 CONCEPTS: dict[str, str] = {
     "same-ids-other-order": "data-order",
     "same-ids-other-contents": "random-state",
+    "contents-without-ids": "data-order",
+    "batch-shapes": "tail-batch",
     "batches-repeat": "consumed",
     "epoch-repeats": "data-order",
     "batches-skipped": "prefetched",
     "ids-within-a-batch-repeat": "tail-batch",
     "generator-first": "random-state",
     "evaluation-draws": "random-state",
+    "evaluation-moves": "checkpoint",
     "forward-first": "precision",
     "loss-denominator": "token-mean",
     "loss-by-a-factor": "mean-of-means",
@@ -281,4 +284,5 @@ def _facts(found: Comparison, language: Language) -> list[tuple[str, str]]:
             for name, said in mapping(resume, "loaded").items()
         )
         facts.append((words.compare_resumed, f"{resume.get('step')}" + (f" · {loaded}" if loaded else "")))
+    facts += [(words.compare_anew, where) for where in found.anew]
     return facts + [(words.compare_torn, where) for where in found.torn]

@@ -371,6 +371,7 @@ WORDS: dict[str, Text] = {
     "compare_noise_floor": Text("noise floor: A against itself", "噪声底：A 与它自身"),
     "compare_resumed": Text("B was resumed after step", "B 在哪一步之后恢复"),
     "compare_torn": Text("line that ends in the middle", "只写了一半的行"),
+    "compare_anew": Text("begins anew here; the run before it is left out", "从这里重新开始，此前的运行不计"),
     "compare_environment": Text("Environment that differs", "不同的环境"),
     "compare_unclaimed": Text("What is not claimed", "哪些没有断言"),
     "compare_still": Text(

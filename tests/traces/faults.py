@@ -239,6 +239,8 @@ class Rank:
         return ids[self.rank :: self.training.ranks]
 
     def augmented(self, inputs: Tensor) -> Tensor:
+        if self.wrong("augmented unnamed"):
+            inputs = inputs + 1
         if inputs.is_floating_point():
             return inputs + 0.1 * torch.randn(inputs.shape, generator=self.augmentation)
         return torch.where(torch.rand(inputs.shape, generator=self.augmentation) < 0.1, 0, inputs)
@@ -259,7 +261,8 @@ class Rank:
         window = self.training.window(self.number)
         self.flip_a_bit()
         inputs, targets = self.augmented(self.inputs[ids]), self.targets[ids]
-        self.trace.batch(ids, (inputs, targets), epoch=self.cursor // EPOCH)
+        given = inputs.double() if self.wrong("inputs cast") else inputs
+        self.trace.batch(None if self.wrong("augmented unnamed") else ids, (given, targets), epoch=self.cursor // EPOCH)
         with torch.autocast("cpu", dtype=torch.float16, enabled=self.training.half):
             outputs = self.model(inputs)
             total = nn.functional.cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="sum")

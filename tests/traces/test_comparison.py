@@ -394,3 +394,25 @@ def test_the_json_has_what_programs_read(tmp_path: Path) -> None:
     named = "level first_difference stages hints not_recorded seen_twice never_seen noise"
     assert set(named.split()) <= found.keys()
     assert found["stages"][0] == {"stage": "batch", "level": "bitwise", "first_step": None}
+
+
+def test_a_run_from_the_start_takes_the_place_of_what_stands_before_it(tmp_path: Path) -> None:
+    """A program that was started twice with the same path: another model and another torch were tried first."""
+    tried = [trace(), environment(torch="2.12.0"), model("w", "c"), *run(4)[3:]]
+    one, two = written(tmp_path / "a.jsonl", run(3)), written(tmp_path / "b.jsonl", [*tried, *run(3)])
+    found = compare(one, two)
+    assert (found.level, found.steps, found.environment) == ("bitwise", 3, {})
+    assert found.anew == (f"{two}:{len(tried) + 1}",)
+    assert f"begins anew at {two}:{len(tried) + 1}: the run" in " ".join(report(found).split())
+    assert compare(one, written(tmp_path / "c.jsonl", run(3))).anew == ()
+
+
+def test_a_start_that_came_to_no_batch_is_not_told(tmp_path: Path) -> None:
+    two = written(tmp_path / "b.jsonl", [*run(3)[:3], *run(3)])
+    assert compare(written(tmp_path / "a.jsonl", run(3)), two).anew == ()
+
+
+def test_ids_that_one_side_did_not_record_are_not_counted_as_unseen(tmp_path: Path) -> None:
+    bare = [{k: v for k, v in one.items() if k not in ("ids", "order", "members")} for one in run(3)]
+    found = told(tmp_path, run(3), bare)
+    assert (found.level, found.seen_twice, found.never_seen) == ("bitwise", None, None)

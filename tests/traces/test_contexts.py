@@ -538,8 +538,3 @@ ENV = (
 def test_wrong_options_are_told_at_once(wrong: dict[str, int], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"is 0, 1, 2 or 3, not 4|is 1 or more, not 0"):
         Run(tmp_path / "a.jsonl", **wrong)
-
-
-def test_a_loss_of_many_numbers_is_told(run: Run) -> None:
-    with pytest.raises(ValueError, match=r"a loss is one number, not \[2\]"):
-        run.trace.loss(torch.ones(2))

@@ -225,6 +225,14 @@ LIVE = (
     ),
     Planted("weight decay", "perceptron", "control", 1, None, ("options",), "in the second group, from the beginning"),
     Planted(
+        *("augmented unnamed", "perceptron", "batch", 3, 1, ("contents-without-ids",)),
+        "from step 3 on 1 is added to the inputs, and no ids are given",
+    ),
+    Planted(
+        *("inputs cast", "perceptron", "batch", 3, 1, ("same-ids-other-contents", "batch-shapes")),
+        "from step 3 on the recorder is given them in float64",
+    ),
+    Planted(
         *("evaluation draws", "perceptron", "eval", 3, None, ("evaluation-draws", "evaluation")),
         "the first evaluation is after step 3: its samples are chosen by the global generator",
     ),
@@ -233,11 +241,11 @@ LIVE = (
         "something draws after step 3, untold; the evaluation after it is the next that looks at generators",
     ),
     Planted(
-        *("evaluation in training mode", "convolution", "eval", 3, None, ("evaluation-draws", "evaluation")),
+        *("evaluation in training mode", "convolution", "eval", 3, None, ("evaluation-moves", "evaluation")),
         "it moves the running statistics",
     ),
     Planted(
-        *("left in evaluation mode", "transformer", "eval", 3, None, ("evaluation-draws",)),
+        *("left in evaluation mode", "transformer", "eval", 3, None, ("evaluation-moves",)),
         "the mode is another after the evaluation",
     ),
     Planted(
@@ -292,7 +300,9 @@ def test_without_a_fault_all_is_bitwise_equal(name: str, resume: str, references
     assert {one.stage for one in found.one_sided} <= {"side"}  # a checkpoint whose writing a resume took back
 
 
-COUNTED = [one for one in FAULTS if one.stage == "batch" and one.resume != OPEN]
+COUNTED = [
+    one for one in FAULTS if one.stage == "batch" and one.resume != OPEN and one.hints != ("contents-without-ids",)
+]
 
 
 @pytest.mark.parametrize("planted", COUNTED, ids=str)

@@ -152,6 +152,13 @@ UNREADABLE = {
 }
 
 
+def test_places_in_the_files_do_not_name_the_folder_of_the_server(site: TestClient) -> None:
+    """The last line is torn, and the run stands twice in the file."""
+    lines = WHOLE.count(b"\n")
+    told = site.post("/api/compare", files=parts(WHOLE, WHOLE + WHOLE[:-9])).json()
+    assert (told["anew"], told["torn"]) == ([f"b/b.jsonl:{lines + 1}"], [f"b/b.jsonl:{2 * lines}"])
+
+
 @pytest.mark.parametrize("name", UNREADABLE)
 @pytest.mark.parametrize("side", ["a", "b", "noise"])
 def test_what_is_no_trace_is_named(site: TestClient, name: str, side: str) -> None:
