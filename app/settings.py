@@ -70,7 +70,7 @@ class Settings(BaseSettings):
         default=32, ge=1, description="experiments that may wait or run at once; more are told to come back"
     )
     client_slots: int = Field(
-        default=4, ge=1, description="experiments that one client may have waiting or running at once"
+        default=4, ge=1, description="experiments and comparisons that one client may have waiting or running at once"
     )
     cache: int = Field(default=2048, ge=0, description="results of experiments that are kept")
     page_cache: int = Field(default=32, ge=0, description="MiB of finished pages that are kept")

@@ -1,5 +1,6 @@
 """A garden served on a free port of this machine, and a real browser that reads it."""
 
+import atexit
 import base64
 import contextlib
 import hashlib
@@ -36,6 +37,7 @@ FLAGS = [
     "--disable-sync",
 ]
 os.environ["PERENNIAL_CACHE_FOLDER"] = tempfile.mkdtemp(prefix="perennial-tests-")
+atexit.register(shutil.rmtree, os.environ["PERENNIAL_CACHE_FOLDER"], ignore_errors=True)
 """Of the commands that tests run as well; the user's own is left alone."""
 HOOK = Callable[[ASGIApp], ASGIApp]
 

@@ -88,9 +88,15 @@ class Hint:
         """Between processes by its name: what decides whether it fits cannot be sent."""
         return named, (self.name,)
 
+    @property
+    def concept(self) -> str:
+        """The id of the concept that explains it."""
+        return CONCEPTS[self.name]
+
     def json(self) -> dict[str, str]:
         return {
             "hint": self.name,
+            "concept": self.concept,
             "en": self.text.en,
             "zh": self.text.zh,
             "next_en": self.next.en,
@@ -694,6 +700,49 @@ TABLE = (
         Text("Record the evaluation's ids and count.", "记录评估的样本编号与数目。"),
     ),
 )
+
+CONCEPTS: dict[str, str] = {
+    "same-ids-other-order": "data-order",
+    "same-ids-other-contents": "random-state",
+    "contents-without-ids": "data-order",
+    "batch-shapes": "tail-batch",
+    "batches-repeat": "consumed",
+    "epoch-repeats": "data-order",
+    "batches-skipped": "prefetched",
+    "ids-within-a-batch-repeat": "tail-batch",
+    "generator-first": "random-state",
+    "evaluation-draws": "random-state",
+    "evaluation-moves": "checkpoint",
+    "forward-first": "precision",
+    "loss-denominator": "token-mean",
+    "loss-by-a-factor": "mean-of-means",
+    "gradient-by-a-power-of-two": "loss-scaling",
+    "gradient-by-the-number-of-ranks": "mean-of-means",
+    "gradient-by-the-accumulation-count": "microbatch",
+    "gradient-by-three-quarters": "tail-batch",
+    "gradient-by-the-scale": "loss-scaling",
+    "open-window-lost": "open-window",
+    "gradients-kept": "update-boundary",
+    "clipping": "gradient-norm",
+    "same-norm": "addition-order",
+    "rate-for-one-step": "scheduler",
+    "rate": "scheduler",
+    "scale": "loss-scaling",
+    "skip": "overflow-skip",
+    "options": "optimizer-state",
+    "update-alone": "optimizer-state",
+    "optimizer-fresh": "momentum",
+    "optimizer-state": "optimizer-state",
+    "buffers": "checkpoint",
+    "weights-on-resume": "averaged-weights",
+    "average": "averaged-weights",
+    "scheduler-state": "scheduler",
+    "scaler-state": "loss-scaling",
+    "payload": "checkpoint",
+    "evaluation": "staged-search",
+    "noise": "noise-floor",
+}
+"""The concept that explains a hint; a garden that has it leads to where it is written."""
 
 NOISY = Hint(
     "noise",

@@ -16,49 +16,6 @@ from app.web.compare_drawings import drawings
 from app.web.compare_words import LEVELS, SIGNS, STAGES, VERDICTS, unclaimed, verdict
 from app.web.words import Words
 
-CONCEPTS: dict[str, str] = {
-    "same-ids-other-order": "data-order",
-    "same-ids-other-contents": "random-state",
-    "contents-without-ids": "data-order",
-    "batch-shapes": "tail-batch",
-    "batches-repeat": "consumed",
-    "epoch-repeats": "data-order",
-    "batches-skipped": "prefetched",
-    "ids-within-a-batch-repeat": "tail-batch",
-    "generator-first": "random-state",
-    "evaluation-draws": "random-state",
-    "evaluation-moves": "checkpoint",
-    "forward-first": "precision",
-    "loss-denominator": "token-mean",
-    "loss-by-a-factor": "mean-of-means",
-    "gradient-by-a-power-of-two": "loss-scaling",
-    "gradient-by-the-number-of-ranks": "mean-of-means",
-    "gradient-by-the-accumulation-count": "microbatch",
-    "gradient-by-three-quarters": "tail-batch",
-    "gradient-by-the-scale": "loss-scaling",
-    "open-window-lost": "open-window",
-    "gradients-kept": "update-boundary",
-    "clipping": "gradient-norm",
-    "same-norm": "addition-order",
-    "rate-for-one-step": "scheduler",
-    "rate": "scheduler",
-    "scale": "loss-scaling",
-    "skip": "overflow-skip",
-    "options": "optimizer-state",
-    "update-alone": "optimizer-state",
-    "optimizer-fresh": "momentum",
-    "optimizer-state": "optimizer-state",
-    "buffers": "checkpoint",
-    "weights-on-resume": "averaged-weights",
-    "average": "averaged-weights",
-    "scheduler-state": "scheduler",
-    "scaler-state": "loss-scaling",
-    "payload": "checkpoint",
-    "evaluation": "staged-search",
-    "noise": "noise-floor",
-}
-"""What explains a hint; a garden that has the concept leads to where it is written."""
-
 MOST_ROWS = 200
 """Tensors that are listed by name; those that differ come first."""
 LONGEST_VALUE = 160
@@ -187,7 +144,7 @@ def compare_view(found: Comparison, language: Language, explained: Explained = n
 
 
 def _hint(hint: Hint, language: Language, explained: Explained) -> HintView:
-    href, title = explained(CONCEPTS.get(hint.name, ""))
+    href, title = explained(hint.concept)
     return HintView(hint.name, hint.text[language], hint.next[language], href, title)
 
 

@@ -390,7 +390,7 @@ def test_the_text_fits_a_terminal_where_names_are_long(tmp_path: Path) -> None:
 def test_the_json_has_what_programs_read(tmp_path: Path) -> None:
     found: dict[str, Any] = json.loads(json.dumps(told(tmp_path, run(3), parted(run(3), "grad", 2)).json()))
     assert found["first_difference"] == {"stage": "grad", "optimizer_step": 2, "micro_step": 1, "rank": 0}
-    assert {"hint", "en", "zh", "next_en", "next_zh"} == found["hints"][0].keys()
+    assert {"hint", "concept", "en", "zh", "next_en", "next_zh"} == found["hints"][0].keys()
     named = "level first_difference stages hints not_recorded seen_twice never_seen noise"
     assert set(named.split()) <= found.keys()
     assert found["stages"][0] == {"stage": "batch", "level": "bitwise", "first_step": None}

@@ -23,9 +23,8 @@ from starlette.types import Message
 
 from app.language import LANGUAGES
 from app.traces import examples
-from app.traces.hints import NOISY, TABLE
+from app.traces.hints import CONCEPTS, NOISY, TABLE
 from app.traces.question import READ, answer
-from app.web.compare_views import CONCEPTS
 from app.web.uploads import Stalled, received
 from tests.conftest import served
 from tests.traces.written import Record, changed, environment, model, run, step, trace
