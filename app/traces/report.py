@@ -20,6 +20,10 @@ def report(found: Comparison) -> str:
     return "\n".join(filled.fill(line) if line else "" for line in lines)
 
 
+def steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
+
+
 def place(first: Place) -> str:
     micro = "" if first.micro_step is None else f", micro-batch {first.micro_step}"
     return f"{first.stage}, step {first.optimizer_step}{micro}, rank {first.rank}"
@@ -28,8 +32,12 @@ def place(first: Place) -> str:
 def _verdict(found: Comparison) -> list[str]:
     first = found.first_difference
     if first is None:
-        said = "nothing to compare was recorded" if found.level == "not_recorded" else "the runs are bitwise equal"
-        return [f"{said} in the {found.steps} steps that both have"]
+        said = (
+            "nothing to compare was recorded"
+            if found.level == "not_recorded"
+            else "bitwise equal in all that both recorded"
+        )
+        return [f"{said}; {steps(found.steps)} in common"]
     lines = [f"level: {found.level}", f"first difference: {place(first)}"]
     if found.first_unequal is not None:
         a, b = found.first_unequal.a, found.first_unequal.b
