@@ -186,7 +186,7 @@ def test_runs_that_are_equal_end_with_zero_and_others_with_one(tmp_path: Path) -
     a, same, b = traces(tmp_path)
     told = command("compare", a, same)
     assert (told.exit_code, told.stderr) == (0, "")
-    assert told.stdout.startswith("the runs are bitwise equal in the 6 steps that both have\n")
+    assert told.stdout.startswith("bitwise equal in all that both recorded; 6 steps in common\n")
     told = command("compare", a, b, "--noise", same)
     assert (told.exit_code, told.stderr) == (1, "")
     assert "first difference: forward, step 4, micro-batch 1, rank 0\n" in told.stdout

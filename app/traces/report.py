@@ -19,11 +19,19 @@ def report(found: Comparison) -> str:
     return "\n".join(map(_filled, lines))
 
 
+def steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
+
+
 def _verdict(found: Comparison) -> list[str]:
     first = found.first_difference
     if first is None:
-        said = "nothing to compare was recorded" if found.level == "not_recorded" else "the runs are bitwise equal"
-        return [f"{said} in the {found.steps} steps that both have"]
+        said = (
+            "nothing to compare was recorded"
+            if found.level == "not_recorded"
+            else "bitwise equal in all that both recorded"
+        )
+        return [f"{said}; {steps(found.steps)} in common"]
     lines = [f"level: {found.level}", f"first difference: {first.words.en}"]
     if found.first_unequal is not None:
         a, b = found.first_unequal.a, found.first_unequal.b

@@ -23,6 +23,10 @@ MOST_IDS = 1_000_000
 ID = (int, str)
 
 
+BEGUN = frozenset({"weights", "optimizer"})
+"""What a run begins with or loads: that it is equal says nothing of what the steps make of it."""
+
+
 @dataclass
 class Walk:
     """What is found on the way: `go` fills it."""
@@ -74,7 +78,7 @@ class Walk:
         if a == b:
             for part in a.parts.values():
                 self._same(a.number, part.events())
-            self.before = "weights" in self.levels
+            self.before = any(_tells("weights", line) for part in a.parts.values() for line in part.of("weights"))
             self.rates_part = False
             self.witness.equal(a)
         elif self.first is None:
@@ -135,7 +139,7 @@ class Walk:
     def _same(self, number: int, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Lines that are the same bytes on both sides, by event."""
         self.has_ids = self.has_ids or any(b'"ids"' in line for line in lines.get("batch", ()))
-        for event in lines.keys() & LEVELS.keys() - self.levels.keys():
+        for event in lines.keys() & LEVELS.keys() - self.levels.keys() - (BEGUN if number == 0 else frozenset()):
             if any(_tells(event, line) for line in lines[event]):
                 self.levels[event] = "bitwise"
         if (
@@ -148,6 +152,8 @@ class Walk:
     def _found(self, found: list[Found], a: Records, b: Records, number: int, ended: bool) -> None:
         found = [*found, *self._update(found, number)]
         for one in found:
+            if one.level == "bitwise" and one.stage in BEGUN and (number == 0 or one.phase == 2):
+                continue
             self.levels[one.stage] = worse(self.levels.get(one.stage, "bitwise"), one.level)
             if one.level == "different" and one.stage not in self.apart:
                 self.apart |= {one.stage}

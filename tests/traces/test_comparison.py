@@ -416,3 +416,19 @@ def test_ids_that_one_side_did_not_record_are_not_counted_as_unseen(tmp_path: Pa
     bare = [{k: v for k, v in one.items() if k not in ("ids", "order", "members")} for one in run(3)]
     found = told(tmp_path, run(3), bare)
     assert (found.level, found.seen_twice, found.never_seen) == ("bitwise", None, None)
+
+
+def test_a_beginning_that_is_equal_says_nothing_of_weights_that_are_not_digested(tmp_path: Path) -> None:
+    """As a recorder writes a large model: digests before the first step, and later norms."""
+
+    def large(factor: float) -> list[Record]:
+        records = []
+        for one in run(3):
+            if one["event"] in ("weights", "optimizer") and one["step"] > 0:
+                one = {"event": one["event"], "step": one["step"], "norm": (2.0 * factor).hex()}
+            records.append(one)
+        return records
+
+    for factor in (1.0, 1.0 + 1e-15):  # norms do not tell rounding from another number of threads
+        levels = {stage.stage: stage.level for stage in told(tmp_path, large(1.0), large(factor)).stages}
+        assert (levels["weights"], levels["optimizer"]) == ("not_recorded", "not_recorded")

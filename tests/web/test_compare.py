@@ -1,8 +1,8 @@
 """Two traces compared over HTTP: the page, its report, the examples, and the same for programs."""
 
 import asyncio
-import contextlib
 import gzip
+import http.client
 import json
 import multiprocessing
 import os
@@ -10,7 +10,8 @@ import resource
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -315,54 +316,56 @@ def test_more_at_once_than_there_is_room_for_are_told_to_come_back(long: dict[st
         assert client.post(f"{address}/api/compare", files=QUICK).status_code == 200
 
 
-@contextlib.contextmanager
-def worker_at_work(long: dict[str, tuple[str, bytes]], told: list[int], patience: float) -> Iterator[BaseProcess]:
-    """The process while it compares the long traces; `told` gets their status, if it comes within the patience."""
+@dataclass
+class AtWork:
+    """A comparison under way, and whom it is for."""
+
+    worker: BaseProcess
+    reader: http.client.HTTPConnection
+
+    def alive(self) -> bool:
+        """Asked of the system: the pool waits for its workers itself, so that others cannot."""
+        try:
+            os.kill(self.worker.pid or 0, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+@pytest.fixture
+def at_work(long: dict[str, tuple[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AtWork]:
+    """The long traces are being compared; afterwards others are still served."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with served(comparisons=1) as address, httpx.Client(timeout=60) as client:
         while client.get(f"{address}/readyz").status_code != 200:
             time.sleep(0.05)  # till the workers of experiments are up
         before = multiprocessing.active_children()
         place = f"{address}/api/compare"
         assert client.post(place, files=QUICK).status_code == 200
-        (compared,) = (child for child in multiprocessing.active_children() if child not in before)
-
-        def send() -> None:
-            with contextlib.suppress(httpx.TimeoutException):
-                told.append(client.post(place, files=long, timeout=httpx.Timeout(60, read=patience)).status_code)
-
-        sender = threading.Thread(target=send)
-        sender.start()
-        deadline = time.monotonic() + 60
-        while not any(Path(tempfile.gettempdir()).glob(f"perennial-*/{READ}")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        yield compared
-        sender.join()
+        (worker,) = (child for child in multiprocessing.active_children() if child not in before)
+        sent = httpx.Request("POST", place, files=long)
+        reader = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
+        reader.request("POST", "/api/compare", sent.read(), dict(sent.headers))
+        within(60, lambda: any(tmp_path.glob(f"perennial-*/{READ}")))
+        yield AtWork(worker, reader)
         assert client.post(place, files=QUICK).status_code == 200
 
 
-def alive(worker: BaseProcess) -> bool:
-    """Asked of the system: the pool waits for its workers itself, so that others cannot."""
-    try:
-        os.kill(worker.pid or 0, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def within(seconds: float, comes: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + seconds
+    while not comes():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
-def test_a_worker_that_is_killed_costs_its_reader_a_clear_answer(long: dict[str, tuple[str, bytes]]) -> None:
-    told: list[int] = []
-    with worker_at_work(long, told, patience=60) as worker:
-        worker.kill()
-    assert told == [500]
+def test_a_worker_that_is_killed_costs_its_reader_a_clear_answer(at_work: AtWork) -> None:
+    at_work.worker.kill()
+    assert at_work.reader.getresponse().status == 500
 
 
-def test_a_comparison_that_nobody_waits_for_is_stopped(long: dict[str, tuple[str, bytes]]) -> None:
-    told: list[int] = []
-    with worker_at_work(long, told, patience=0.02) as worker:
-        deadline = time.monotonic() + 20  # one that comes to its end stays for the next
-        while alive(worker) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert (alive(worker), told) == (False, [])
+def test_a_comparison_that_nobody_waits_for_is_stopped(at_work: AtWork) -> None:
+    at_work.reader.close()
+    within(20, lambda: not at_work.alive())  # one that comes to its end stays for the next
 
 
 # The page
