@@ -348,6 +348,7 @@ def at_work(long: dict[str, tuple[str, bytes]], tmp_path: Path, monkeypatch: pyt
         reader.request("POST", "/api/compare", sent.read(), dict(sent.headers))
         within(60, lambda: any(tmp_path.glob(f"perennial-*/{READ}")))
         yield AtWork(worker, reader)
+        reader.close()
         assert client.post(place, files=QUICK).status_code == 200
 
 
@@ -360,7 +361,8 @@ def within(seconds: float, comes: Callable[[], bool]) -> None:
 
 def test_a_worker_that_is_killed_costs_its_reader_a_clear_answer(at_work: AtWork) -> None:
     at_work.worker.kill()
-    assert at_work.reader.getresponse().status == 500
+    with at_work.reader.getresponse() as answered:
+        assert answered.status == 500
 
 
 def test_a_comparison_that_nobody_waits_for_is_stopped(at_work: AtWork) -> None:
