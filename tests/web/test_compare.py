@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import resource
+import signal
 import tempfile
 import threading
 import time
@@ -366,8 +367,9 @@ def test_a_worker_that_is_killed_costs_its_reader_a_clear_answer(at_work: AtWork
 
 
 def test_a_comparison_that_nobody_waits_for_is_stopped(at_work: AtWork) -> None:
+    os.kill(at_work.worker.pid or 0, signal.SIGSTOP)  # it does not come to an end by itself, after which it would stay
     at_work.reader.close()
-    within(20, lambda: not at_work.alive())  # one that comes to its end stays for the next
+    within(60, lambda: not at_work.alive())
 
 
 # The page
