@@ -614,7 +614,10 @@ TABLE = (
             "or matched to other parameters.",
             "更新前的权重、梯度与学习率都相同，更新不同：符合优化器状态丢失，或对错了参数的情形。",
         ),
-        Text("Record the optimizer's state right after the resume.", "在恢复之后立刻记录优化器状态。"),
+        Text(
+            "Record the optimizer's state from the first step on, and right after a resume.",
+            "从第一步起就记录优化器状态，恢复之后也立刻记录。",
+        ),
     ),
     Hint(
         "optimizer-fresh",

@@ -27,6 +27,9 @@ TELLING = ("when", "at", "call", "what", "name", "of")
 WHICH = {event.name: tuple(one for one in TELLING if any(one == f.name for f in event.fields)) for event in EVENTS}
 """The fields that tell the records of one event apart."""
 
+ENDS = ("weights", "optimizer", "side")
+"""What is left when a step is done."""
+
 IMPLEMENTATION = {"foreach", "fused", "capturable", "differentiable", "initial_lr"}
 """Options of an optimizer that say how it computes, or are another's business."""
 
@@ -126,11 +129,15 @@ def compare_step(
     else:
         left = {key: one for key, one in b.by.items() if key[0] not in settled or key[1] != number}
         found = list(_each(a.by, left, 0, tolerances)) if left else []
-    ends = ("weights", "optimizer", "side")
-    states = a.after or {key: one for key, one in a.by.items() if key[0] in ends and key[1] == number}
-    if b.after and not whole:
-        found += [one for one in _each(states, b.after, 2, tolerances) if one.stage in (*ends, "rng")]
+    if (a.after or b.after) and not whole:
+        loaded = _each(_state(number, a), _state(number, b), 2, tolerances)
+        found += [one for one in loaded if one.stage in (*ENDS, "rng")]
     return found
+
+
+def _state(number: int, records: Records) -> dict[Key, Record]:
+    """After the step: as a resume loaded it, else as the step left it."""
+    return records.after or {key: one for key, one in records.by.items() if key[0] in ENDS and key[1] == number}
 
 
 def number_of(record: Record, name: str) -> float | None:

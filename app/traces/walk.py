@@ -96,7 +96,7 @@ class Walk:
 
     def _past(self, a: Step, b: Step) -> None:
         """Past the first difference only what can still change the result is parsed."""
-        loaded = any(part.after for part in b.parts.values())
+        loaded = any(part.after for side in (a, b) for part in side.parts.values())
         if self.cut or loaded or a.parts.keys() != b.parts.keys():
             self._unlike(a, b, read_step(a), read_step(b))
             return

@@ -178,6 +178,16 @@ def test_state_that_differs_after_a_resume_is_found_there(tmp_path: Path) -> Non
     assert "optimizer-fresh" in names(found)
 
 
+def test_state_that_a_itself_loaded_is_held_against_b_as_well(tmp_path: Path) -> None:
+    again = resumed(5, 5)
+    at = max(i for i, one in enumerate(again) if one["event"] == "weights" and one["step"] == 5)
+    again[at] = again[at] | {"digest": digest(1)}
+    found = compare(written(tmp_path / "a.jsonl", again), written(tmp_path / "b.jsonl", run(10)))
+    assert found.first_difference == Place("weights", 5, None, 0)
+    whole = compare(written(tmp_path / "a.jsonl", resumed(5, 5)), tmp_path / "b.jsonl")
+    assert (whole.level, whole.steps, whole.seen_twice) == ("bitwise", 5, 0)
+
+
 def test_samples_seen_twice_and_never_are_counted_over_resumes(tmp_path: Path) -> None:
     later = [
         one | ({"ids": [0, 1, 2, 3], "order": digest(0)} if one["event"] == "batch" and one["step"] == 6 else {})
