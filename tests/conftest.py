@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 from starlette.types import ASGIApp
 
 from app.main import create_app
@@ -123,6 +123,14 @@ class Reader:
                 ),
             )
 
+    def leave(self) -> None:
+        """A page that is just being loaded, and asks for the CDN, could hold up the end of its context for ever."""
+        for page in self.context.pages:
+            page.unroute_all(behavior="ignoreErrors")
+            with contextlib.suppress(Error):
+                page.goto("about:blank")
+        self.context.close()
+
     def open(self, address: str) -> Page:
         self.page.goto(address, wait_until="networkidle")
         return self.page
@@ -140,7 +148,7 @@ def reader(browser: Browser, htmx_file: Path | None) -> Iterator[Callable[..., R
     yield another
     said = [line for one in readers for line in one.said if "status of 4" not in line and "status of 5" not in line]
     for one in readers:
-        one.context.close()
+        one.leave()
     assert [line for line in said if not line.startswith(("log:", "info:", "debug:"))] == []
 
 
