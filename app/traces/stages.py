@@ -237,12 +237,12 @@ def _scales_apart(key: Key, ours: Record, theirs: Record, a: dict[Key, Record], 
     """Whether two raw gradients carry different loss scales, and nothing else that their seeds tell of."""
     if ours.get("seed") == theirs.get("seed"):
         return False
-    seeds = [number_of(one, "seed") for one in (ours, theirs)]
+    one, two = number_of(ours, "seed"), number_of(theirs, "seed")
     control: Key = ("control", key[1], 0, key[3], "")
     scales = [number_of(side.get(control, {}), "scale") or 1.0 for side in (a, b)]
-    if None in seeds or scales[0] == scales[1]:
+    if one is None or two is None or scales[0] == scales[1]:
         return False
-    return math.isclose(seeds[0] / scales[0], seeds[1] / scales[1])  # type: ignore[operator]
+    return math.isclose(one / scales[0], two / scales[1])
 
 
 def _whole(number: int, a: Records, b: Records, tolerances: Tolerances) -> Iterator[Found]:

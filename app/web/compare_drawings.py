@@ -22,20 +22,21 @@ from app.drawing import (
 from app.language import Text, alike
 from app.numerals import short
 from app.traces.comparison import Comparison
-from app.traces.witness import Point
 
 LEFT, RIGHT, TOP, BOTTOM = 62, 546, 46, 210
+Losses = tuple[int, float, float]
+"""A step, and the losses of A and B there."""
 
 
 def drawings(found: Comparison) -> list[Drawing]:
     """The losses of both runs, and how far they are apart."""
-    points = [point for point in found.losses if point.a is not None and point.b is not None]
+    points = [(one.optimizer_step, one.a, one.b) for one in found.losses if one.a is not None and one.b is not None]
     if len(points) < 2:
         return []
     first = found.first_difference.optimizer_step if found.first_difference else None
-    whole = points[0].optimizer_step, points[-1].optimizer_step
-    made = [_losses(points, first)]
-    apart = [(point.optimizer_step, abs(point.a - point.b)) for point in points if point.a != point.b]  # type: ignore[operator]
+    whole = points[0][0], points[-1][0]
+    made = [_losses(points, whole, first)]
+    apart = [(step, abs(a - b)) for step, a, b in points if a != b]
     known = [(step, far) for step, far in apart if 0 < far < math.inf]
     if known:
         title = Text("|loss A − loss B|, log scale", "|A 的损失 − B 的损失|，对数坐标")
@@ -48,22 +49,19 @@ def drawings(found: Comparison) -> list[Drawing]:
     return made
 
 
-def _losses(points: Sequence[Point], first: int | None) -> Drawing:
-    values = [value for point in points for value in (point.a, point.b) if value is not None]
-    low, high = span(values, pad=0.05)
+def _losses(points: Sequence[Losses], whole: tuple[int, int], first: int | None) -> Drawing:
+    low, high = span((value for _, *both in points for value in both), pad=0.05)
     y_ticks = ticks(low, high)
-    whole = points[0].optimizer_step, points[-1].optimizer_step
     x = _steps(whole, max(breadth(tick_words(value)) for value in y_ticks))
     y = Scale(low, high, BOTTOM, TOP)
     shapes = [*_paper(x, y, y_ticks), *_first(x, first)]
-    for role in ("a", "b"):
-        line = [(x(p.optimizer_step), y(p.a if role == "a" else p.b)) for p in points]  # type: ignore[arg-type]
-        shapes.append(Line(tuple(line), "a" if role == "a" else "b"))
+    shapes.append(Line(tuple((x(step), y(a)) for step, a, _ in points), "a"))
+    shapes.append(Line(tuple((x(step), y(b)) for step, _, b in points), "b"))
     shapes += legend((("a", alike("A")), ("b", alike("B"))), LEFT, 14)
-    last = points[-1]
+    step, a, b = points[-1]
     label = Text(
-        f"Loss by step. At step {last.optimizer_step} A has {short(last.a or 0.0)}, B {short(last.b or 0.0)}.",
-        f"各步的损失。第 {last.optimizer_step} 步：A 为 {short(last.a or 0.0)}，B 为 {short(last.b or 0.0)}。",
+        f"Loss by step. At step {step} A has {short(a)}, B {short(b)}.",
+        f"各步的损失。第 {step} 步：A 为 {short(a)}，B 为 {short(b)}。",
     )
     return Drawing(560, 250, tuple(shapes), label)
 
